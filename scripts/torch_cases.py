@@ -130,6 +130,15 @@ def products():
     case("matmul_broadcast", torch.matmul, real(2, 3, 4), real(4))
     case("addmm", lambda b, x, y: torch.addmm(b, x, y, beta=0.5, alpha=2), real(5), real(3, 4), real(4, 5))
     case("baddbmm", lambda b, x, y: torch.baddbmm(b, x, y, beta=0.5), real(2, 3, 5), real(2, 3, 4), real(2, 4, 5))
+    for mode in ("bilinear", "nearest"):
+        for padding in ("zeros", "border", "reflection"):
+            case(f"grid_sample_volume_{mode}_{padding}", lambda x, grid, mode=mode, padding=padding:
+                 F.grid_sample(x, grid, mode, padding, align_corners=False), real(2, 3, 4, 5, 6), real(2, 2, 3, 4, 3) * 0.8)
+    case("grid_sample_volume_aligned", lambda x, grid, image, places: (F.grid_sample(x, grid, align_corners=True), F.grid_sample(image, places, "bicubic", align_corners=False)),
+         real(1, 2, 4, 5, 6), real(1, 2, 3, 4, 3) * 0.8, real(1, 2, 5, 6), real(1, 3, 4, 2) * 0.8)
+    case("pad_circular", lambda x: F.pad(x, (1, 2, 3, 1), "circular"), real(2, 3, 4, 5))
+    case("conv_circular", torch.nn.Conv1d(3, 4, 3, padding=1, padding_mode="circular"), real(2, 3, 6))
+    case("einsum_capitals", lambda x, y: torch.einsum("bHiW,Wbj->iHj", x, y), real(2, 3, 4, 5), real(5, 2, 6))
     case("einsum", lambda x, y: torch.einsum("bij, bjk -> bik", x, y), real(2, 3, 4), real(2, 4, 5))
     heads = (real(2, 3, 5, 4), real(2, 3, 6, 4), real(2, 3, 6, 4))
     case("attention", F.scaled_dot_product_attention, *heads)

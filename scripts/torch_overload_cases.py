@@ -203,6 +203,7 @@ def resizing(one):
     one("aten._upsample_nearest_exact3d.vec", lambda x: aten._upsample_nearest_exact3d.vec(x, [6, 4, 3], None), volume)
     one("aten.upsample_trilinear3d.default", lambda x: aten.upsample_trilinear3d.default(x, [6, 5, 4], False), volume)
     one("aten.upsample_trilinear3d.vec", lambda x: aten.upsample_trilinear3d.vec(x, None, False, [2.0, 1.0, 2.0]), volume)
+    one("aten.grid_sampler_3d.default", lambda x, g: aten.grid_sampler_3d.default(x, g, 1, 1, True), torch.randn(1, 2, 3, 4, 5), torch.rand(1, 2, 2, 3, 3) * 2 - 1)
     one("aten.grid_sampler_2d.default", lambda x, g: aten.grid_sampler_2d.default(x, g, 0, 1, True), plane, torch.rand(1, 3, 3, 2) * 2 - 1)
 
 

@@ -260,6 +260,106 @@ class Counter(nn.Module):
         return x * self.count
 
 
+class Containers(nn.Module):
+    def forward(self, pair: Tuple[torch.Tensor, torch.Tensor], rows: List[torch.Tensor], by_name: Dict[str, torch.Tensor]):
+        x, y = pair
+        return {"sum": x + rows[0] * by_name["scale"], "difference": y - rows[len(rows) - 1]}
+
+
+class NestedContainers(nn.Module):
+    def forward(self, states: List[Tuple[torch.Tensor, torch.Tensor]], x):
+        total = x
+        for hidden, cell in states:
+            total = total * hidden + cell
+        return (total, [total + 1, x]), states[0][1]
+
+
+class RecurrentCells(nn.Module):
+    """What a person writes in place of LSTM: rows taken apart, a state of two tensors, a list that grows."""
+
+    def __init__(self):
+        super().__init__()
+        self.of_input, self.of_state = nn.Linear(4, 12), nn.Linear(3, 12)
+
+    def step(self, x, state: Tuple[torch.Tensor, torch.Tensor]):
+        hidden, cell = state
+        i, f, c, o = (self.of_input(x) + self.of_state(hidden)).chunk(4, 1)
+        cell = torch.sigmoid(f) * cell + torch.sigmoid(i) * torch.tanh(c)
+        return torch.sigmoid(o) * torch.tanh(cell), cell
+
+    def forward(self, x, state: Tuple[torch.Tensor, torch.Tensor]):
+        rows = x.unbind(0)
+        outputs: List[torch.Tensor] = []
+        for i in range(len(rows)):
+            state = self.step(rows[i], state)
+            outputs += [state[0]]
+        return torch.stack(outputs), state
+
+
+class ListsOfLoops(nn.Module):
+    """Two tensors a pass, a list that is not empty before the loop and grows behind it, and what else may be asked of such lists."""
+
+    def forward(self, x, n):
+        rows: List[torch.Tensor] = [x]
+        for i in range(int(n)):
+            scaled: List[torch.Tensor] = []
+            for factor in [1.0, 2.0]:
+                scaled.append(x * i * factor)
+            rows.append(scaled[0])
+            rows += [scaled[1] - 1]
+        last = rows[-1]
+        rows.append(x * 0.5)
+        return torch.stack(rows, 1), torch.cat(rows, 1), torch.cat(rows), torch.cat(rows, -1), last + len(rows), rows[-1]
+
+
+class WritesOfLoops(nn.Module):
+    """A view from outside that sees the writes, one of a loop inside of a branch, and a buffer."""
+
+    total: torch.Tensor
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("total", torch.zeros(4))
+
+    def forward(self, x, n):
+        y = x.clone()
+        first = y[0]
+        for i in range(int(n)):
+            y[i] = y[i] * 2 + i
+            self.total += x[i]
+        if bool(x.sum() > 0):
+            for i in range(int(n)):
+                y[:, i].mul_(3)
+        else:
+            y.neg_()
+        return y, first, self.total * 2
+
+
+class WriteAndView(nn.Module):
+    def forward(self, x, n):
+        y = x.clone()
+        first = y[0]
+        for i in range(int(n)):
+            y[i] = y[i] + first
+        return y
+
+
+class ListRead(nn.Module):
+    def forward(self, x, n):
+        rows: List[torch.Tensor] = [x]
+        for i in range(int(n)):
+            rows.append(rows[-1] * 2)
+        return torch.stack(rows)
+
+
+class ListInCondition(nn.Module):
+    def forward(self, x, n):
+        rows: List[torch.Tensor] = [x]
+        while len(rows) < int(n):
+            rows.append(x * 2)
+        return torch.stack(rows)
+
+
 class WriteThroughDropout(nn.Module):
     def forward(self, x):
         y = x + 1
@@ -277,9 +377,9 @@ class CopyOrView(nn.Module):
 def refused():
     x = torch.randn(3, 4)
     REFUSED["operators"] = (Function(lambda x: (torch.linalg.svd(x)[1], x.softmax(0).bernoulli())), (x,), False)
-    REFUSED["list_in_loop"] = (ListLoop(), (x, torch.tensor(3)), True)
-    REFUSED["write_in_loop"] = (WritingLoop(), (x, torch.tensor(3)), True)
-    REFUSED["write_in_branch"] = (WritingBranch(), (x,), True)
+    REFUSED["list_read_in_loop"] = (ListRead(), (x, torch.tensor(3)), True)
+    REFUSED["list_in_condition"] = (ListInCondition(), (x, torch.tensor(3)), True)
+    REFUSED["write_and_view_in_loop"] = (WriteAndView(), (x, torch.tensor(3)), True)
     REFUSED["copy_or_view"] = (CopyOrView(), (x,), True)
 
 
@@ -298,6 +398,17 @@ def scripts():
     case("nested_loop", NestedLoop(), x, torch.tensor(4), scripted=True)
     case("buffer_written", Counter(), x, scripted=True)
     case("buffer_replaced", State(), x, scripted=True)
+    case("list_in_loop", ListLoop(), x, torch.tensor(3), scripted=True)
+    case("lists_of_loops", ListsOfLoops(), x, torch.tensor(3), scripted=True)
+    case("write_in_loop", WritingLoop(), x, torch.tensor(3), scripted=True)
+    case("write_in_branch", WritingBranch(), x.abs(), scripted=True)
+    case("write_in_other_branch", WritingBranch(), -x.abs(), scripted=True)
+    case("writes_of_loops", WritesOfLoops(), x.abs(), torch.tensor(3), scripted=True)
+    case("writes_of_branch", WritesOfLoops(), -x.abs(), torch.tensor(2), scripted=True)
+    case("containers_traced", Containers(), (x, x + 1), [x - 1, x * 2], {"scale": x * 3, "unused": x})
+    case("containers_scripted", Containers(), (x, x + 1), [x - 1, x * 2], {"scale": x * 3}, scripted=True)
+    case("nested_containers", NestedContainers(), [(x, x + 1), (x * 2, x - 1)], x, scripted=True)
+    case("recurrent_cells", RecurrentCells(), torch.randn(5, 2, 4), (torch.randn(2, 3), torch.randn(2, 3)), scripted=True)
     case("writes_through_dropout", WriteThroughDropout(), x, scripted=True)
 
 

@@ -236,6 +236,13 @@ ElementType Call::declared_elem(std::size_t output) const {
 }
 
 void Call::refuse(std::string reason, std::string help) { importer_.refuse(std::move(reason), std::move(help)); }
+std::int64_t Call::opset() const { return importer_.opset(); }
+bool Call::has_opset(std::int64_t opset) {
+  if (importer_.opset() >= opset) return true;
+  importer_.need_opset(opset);
+  refuse(fmt::format("it needs an operator of opset {}", opset));
+  return false;
+}
 bool Call::refused() const { return importer_.refused(); }
 
 std::vector<Val> Call::inlined(const Graph& body, std::vector<Val> inputs) {

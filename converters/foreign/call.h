@@ -73,6 +73,9 @@ class Call {
 
   /// Says why ONNX cannot express this node, and what may help.
   void refuse(std::string reason, std::string help = {});
+  /// Whether the model has this opset, whose operator the mapping needs. If not, the mapping ends, and the model is imported again with it.
+  bool has_opset(std::int64_t opset);
+  std::int64_t opset() const;
   bool refused() const;
 
   // ---- bodies

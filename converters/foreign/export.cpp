@@ -274,6 +274,8 @@ void Exporter::write_node(WriteFrame& frame, std::size_t index) {
   if (const WriteNode condition = writers_.condition()) condition(call);
   if (const WriteNode write = writers_.find(op)) {
     if (!refused_) write(call);
+  } else if (const Writers::Refusal* known = writers_.refusal(op)) {
+    refuse(std::string(known->reason), std::string(known->help));
   } else {
     refuse(fmt::format("no mapping to {} is known for this operator", model_.framework), {});
   }

@@ -40,6 +40,18 @@ class Writers {
     const auto found = by_op_.find(op);
     return found == by_op_.end() ? nullptr : found->second;
   }
+  /// Why operators have none, and what its user can do.
+  struct Refusal {
+    std::string_view reason, help;
+  };
+  void refuse(std::initializer_list<std::string_view> ops, Refusal refusal) {
+    for (const std::string_view op : ops) refusals_.insert_or_assign(op, refusal);
+  }
+  /// Null where nothing is known beyond that there is no mapping.
+  const Refusal* refusal(std::string_view op) const {
+    const auto found = refusals_.find(op);
+    return found == refusals_.end() ? nullptr : &found->second;
+  }
   /// What every node must pass before its mapping sees it: refuses types that no operator of the framework takes. Null when there is nothing.
   void set_condition(WriteNode check) { condition_ = check; }
   WriteNode condition() const { return condition_; }
@@ -53,6 +65,7 @@ class Writers {
 
  private:
   std::map<std::string_view, WriteNode> by_op_;
+  std::map<std::string_view, Refusal> refusals_;
   WriteNode condition_ = nullptr;
 };
 

@@ -43,10 +43,9 @@ void add_metadata(ir::Model& model, std::string_view key, std::string_view value
 }
 
 /// An ONNX model without nodes that has the inputs of `source`.
-ir::Model empty_model(const Model& source) {
+ir::Model empty_model(const Model& source, std::int64_t opset) {
   ir::Model model;
   model.files = source.files;
-  const std::int64_t opset = source.opset != 0 ? source.opset : import_opset;
   model.ir_version = spec::ir_version_of_opset(opset);
   model.producer_name = "onnxkit";
   ir::OpsetImport& import = model.opset_imports.emplace_back();
@@ -242,13 +241,17 @@ std::vector<Val> Importer::import_inlined(const Graph& graph, std::vector<Val> i
   return outputs;
 }
 
-Result<ir::Model> import_model(const Model& source, const Mappings& mappings, std::vector<Diagnostic>& findings,
-                               Trace* trace) {
-  ir::Model model = empty_model(source);
+namespace {
+
+/// `opset` becomes that which mappings need, if it is more.
+Result<ir::Model> import_with(std::int64_t& opset, const Model& source, const Mappings& mappings,
+                              std::vector<Diagnostic>& findings, Trace* trace) {
+  ir::Model model = empty_model(source, opset);
   const spec::OpTable table;
   Importer importer(model, mappings, table, trace);
   importer.add_inputs(source);
   importer.import_nodes(source.graph);
+  opset = std::max(opset, importer.needed_opset());
   const Refusals& refusals = importer.refusals();
   if (!refusals.empty()) {
     importer.trace_results();
@@ -266,6 +269,20 @@ Result<ir::Model> import_model(const Model& source, const Mappings& mappings, st
   importer.trace_results();
   for (const Tensor& tensor : source.graph.tensors) add_default(source.graph, tensor, *model.graph);
   return model;
+}
+
+}  // namespace
+
+Result<ir::Model> import_model(const Model& source, const Mappings& mappings, std::vector<Diagnostic>& findings,
+                               Trace* trace) {
+  const std::size_t found = findings.size(), traced = trace ? trace->size() : 0;
+  const std::int64_t first = source.opset != 0 ? source.opset : import_opset;
+  std::int64_t opset = first;
+  auto model = import_with(opset, source, mappings, findings, trace);
+  if (model || opset == first || source.opset != 0) return model;
+  findings.resize(found);
+  if (trace) trace->resize(traced);
+  return import_with(opset, source, mappings, findings, trace);
 }
 
 }  // namespace onnxkit::foreign

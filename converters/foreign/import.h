@@ -57,7 +57,7 @@ class Mappings {
   std::map<std::string_view, Refused> refused_;
 };
 
-/// The opset in which mappings write: that of most exporters and runtimes of today.
+/// The opset in which mappings write: that of most exporters and runtimes of today. One that needs an operator of a later opset says so.
 constexpr std::int64_t import_opset = 18;
 
 /// The model in ONNX. Error code: unsupported-operator, then `findings` has one for each operator and reason, with the count of nodes and the
@@ -69,7 +69,7 @@ Result<ir::Model> import_model(const Model& model, const Mappings& mappings, std
 class Importer {
  public:
   Importer(ir::Model& model, const Mappings& mappings, const spec::OpTable& table, Trace* trace)
-      : mappings_(mappings), builder_(model, table), trace_(trace) {}
+      : mappings_(mappings), builder_(model, table), opset_(model.opset_imports.front().version.value_or(0)), trace_(trace) {}
 
   void add_inputs(const Model& model);
   /// Imports the nodes of a graph whose inputs and tensors have values.
@@ -80,6 +80,10 @@ class Importer {
   void set_value(const Graph& graph, ValueId id, Val value);
   void refuse(std::string reason, std::string help);
   bool refused() const { return refused_; }
+  std::int64_t opset() const { return opset_; }
+  /// What mappings ask for: more than `opset` makes the model be imported again.
+  std::int64_t needed_opset() const { return needed_opset_; }
+  void need_opset(std::int64_t opset) { needed_opset_ = std::max(needed_opset_, opset); }
   OnnxBuilder& builder() { return builder_; }
   /// Adds the nodes of the result to the trace. To be called when it has all that it will have.
   void trace_results();
@@ -96,6 +100,7 @@ class Importer {
 
   const Mappings& mappings_;
   OnnxBuilder builder_;
+  std::int64_t opset_, needed_opset_ = 0;
   std::unordered_map<const Graph*, std::vector<Val>> values_;
   Refusals refusals_;
   const Node* node_ = nullptr;

@@ -373,16 +373,21 @@ WriteCall::Body WriteCall::body(std::string_view name, bool owns_constants) {
   return body;
 }
 
-WriteCall::Body WriteCall::closed_body(std::string_view name) {
-  Body closed = body(name);
+WriteCall::Body WriteCall::closed_body(std::string_view name, std::size_t least_bytes) {
+  Body closed = body(name, least_bytes > 0);
+  std::vector<Tensor> own;
   for (const Tensor& tensor : closed.graph->tensors) {
+    if (tensor.bytes.size() < least_bytes) {
+      own.push_back(tensor);
+      continue;
+    }
     closed.graph->inputs.push_back(tensor.value);
     const Value& value = closed.graph->values[index_of(tensor.value)];
     closed.captures.push_back(
         exporter_.add_tensor(frame_, exporter_.unique(value.name), tensor.elem, tensor.dims, tensor.bytes));
     frame_.graph->tensors.back().is_constant = tensor.is_constant;
   }
-  closed.graph->tensors.clear();
+  closed.graph->tensors = std::move(own);
   return closed;
 }
 

@@ -158,8 +158,9 @@ class WriteCall {
   };
   /// With `owns_constants` stored tensors of graphs around it are its own, as views of the same bytes, and no inputs.
   Body body(std::string_view attribute, bool owns_constants = false);
-  /// The same without constants of its own: they become those of this graph, which the body reads.
-  Body closed_body(std::string_view attribute);
+  /// The same without constants of its own: they become those of this graph, which the body reads. With a least size smaller ones stay, and those
+  /// of graphs around it are its own, as above; larger ones may then be in this graph twice, as views of the same bytes.
+  Body closed_body(std::string_view attribute, std::size_t least_bytes = 0);
   /// A type as values of graphs have it.
   TensorType declared(const Type& type);
   /// Gives a body further inputs, so that it has those of `all` in their order behind its own. Every one of its captures must be among them.

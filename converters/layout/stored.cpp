@@ -6,6 +6,7 @@
 
 #include "libonnxkit/base/checked.h"
 #include "libonnxkit/base/dtype/dtype.h"
+#include "libonnxkit/base/system/release_pages.h"
 
 namespace onnxkit::layout {
 namespace {
@@ -153,6 +154,9 @@ ir::Tensor permuted(ir::Model& model, const ir::Tensor& tensor, const Permutatio
   std::string bytes(tensor.raw_data.size(), '\0');
   gather_elements(storage_bits(elem_of(tensor)), reinterpret_cast<const std::byte*>(tensor.raw_data.view().data()),
                   writable(bytes), extents);
+  constexpr std::size_t least_released = 1 << 16;
+  if (bytes.size() >= least_released)
+    for (const auto& mapped : model.files) release_pages(*mapped, std::as_bytes(std::span(tensor.raw_data.view())));
   auto file = MappedFile::from_bytes(std::move(bytes));
   result.raw_data = Text(file->view());
   model.files.push_back(std::move(file));

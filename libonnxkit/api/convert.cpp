@@ -7,6 +7,7 @@
 #include "converters/legalize/half_weights.h"
 #include "converters/legalize/legalize.h"
 #include "converters/weights/weights.h"
+#include "libonnxkit/formats/frame/load.h"
 #include "libonnxkit/formats/frame/registry.h"
 #include "libonnxkit/ir/clone.h"
 #include "libonnxkit/running/source.h"
@@ -38,6 +39,15 @@ std::vector<BoundaryChange> reorder_boundary(Model& model, const std::string& fo
     changes.push_back({std::move(order.name), order.is_output, std::move(order.order)});
   if (!has_kernels && !changes.empty()) layout::reduce_transposes(model.ir());
   return changes;
+}
+
+Result<std::vector<std::string>> signatures_of(const std::filesystem::path& path, const std::string& format) {
+  const auto source = formats::open_source(path);
+  if (!source) return source.error();
+  const formats::Format* known =
+      format.empty() ? formats::registry().to_read(*source) : formats::registry().find(format);
+  if (!known || !known->signatures) return std::vector<std::string>();
+  return known->signatures(*source);
 }
 
 Result<SourceReport> compare_with_source(const Model& converted, const std::filesystem::path& source,

@@ -135,7 +135,7 @@ Result<std::vector<Value>> ReadyPlan::run(std::span<const Value> inputs, const p
     const auto start = run.on_step ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point();
     kernels_[at]->run(state);
     if (state.error) return *state.error;
-    if (run.on_step) run.on_step(*kernel_steps_[at], start);
+    if (run.on_step) run.on_step(*kernel_steps_[at], start, std::chrono::steady_clock::now());
     if (auto more = run.may_go_on(); !more) return more.error();
   }
   return take_outputs();

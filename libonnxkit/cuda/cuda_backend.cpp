@@ -145,6 +145,7 @@ class CudaBackend : public exec::Backend {
     planned.without_passes = *std::move(names);
     planned.takes = refusal;
     planned.plans_bodies = true;
+    planned.device = device_name((*shared)->maker.device->facts());
     const Precision precision = (*shared)->precision;
     planned.exact = precision == Precision::f64;
     exec::LoadOptions beside{.context = planned.load.context,

@@ -81,6 +81,13 @@ Result<Stream> make_stream(const std::shared_ptr<const Device>& device) {
   return Stream(device, stream);
 }
 
+Result<Event> make_event(const std::shared_ptr<const Device>& device) {
+  DriverEvent event = nullptr;
+  if (auto made = device->driver().check(device->driver()->event_create(&event, 0), "making an event"); !made)
+    return made.error();
+  return Event(device, event);
+}
+
 Result<DeviceMemory> allocate(const std::shared_ptr<const Device>& device, std::uint64_t bytes, std::string_view what) {
   DevicePointer memory = 0;
   const Driver& driver = device->driver();

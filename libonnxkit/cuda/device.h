@@ -90,12 +90,14 @@ class Owned {
 
 using Stream = Owned<DriverStream, &DriverFunctions::stream_destroy>;
 using LoadedModule = Owned<DriverModule, &DriverFunctions::module_unload>;
+using Event = Owned<DriverEvent, &DriverFunctions::event_destroy>;
 using RunnableGraph = Owned<DriverExec, &DriverFunctions::graph_exec_destroy>;
 using DeviceMemory = Owned<DevicePointer, &DriverFunctions::mem_free>;
 using PinnedMemory = Owned<void*, &DriverFunctions::mem_free_host>;
 
 /// What follows is called while the device is current. Errors: out-of-memory, device-failed.
 Result<Stream> make_stream(const std::shared_ptr<const Device>& device);
+Result<Event> make_event(const std::shared_ptr<const Device>& device);
 /// `what` it is for: "the values between the steps". At least a byte.
 Result<DeviceMemory> allocate(const std::shared_ptr<const Device>& device, std::uint64_t bytes, std::string_view what);
 Result<PinnedMemory> allocate_pinned(const std::shared_ptr<const Device>& device, std::uint64_t bytes);

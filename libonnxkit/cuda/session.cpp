@@ -56,7 +56,9 @@ Result<std::unique_ptr<plan::Executable>> ReadyPlan::make(plan::Plan plan, Share
   if (!stream) return stream.error();
   ready->stream_ = *std::move(stream);
   for (Stretch& stretch : ready->stretches_) {
-    if (auto captured = ready->capture(stretch); !captured) return captured.error();
+    auto captured = ready->capture(stretch, false);
+    if (!captured) return captured.error();
+    stretch.graph = *std::move(captured);
   }
   return std::unique_ptr<plan::Executable>(std::move(ready));
 }
@@ -83,12 +85,12 @@ Result<void> ReadyPlan::add_step(Step& step) {
     if (made) {
       step.by = made->call->text();
       if (made->rest) step.by += ", then " + made->rest->parameters->text();
-      return add_library_step(*std::move(made));
+      return add_library_step(*std::move(made), step);
     }
     if (made.error().diagnostic.code != "not-supported") return made.error();
     step.by = fmt::format("a generated kernel; {}: {}", library->name(), made.error().diagnostic.message);
   }
-  return add_launches(step);
+  return add_launches(step, step);
 }
 
 Result<void> ReadyPlan::add_host_step(const Step& step) {
@@ -100,14 +102,13 @@ Result<void> ReadyPlan::add_host_step(const Step& step) {
   return {};
 }
 
-Result<void> ReadyPlan::add_library_step(LibraryStep made) {
-  const std::string_view kind = "call";
-  stretches_.back().works.push_back({.launch = {}, .call = std::move(made.call), .function = nullptr, .kind = kind});
+Result<void> ReadyPlan::add_library_step(LibraryStep made, const Step& step) {
+  stretches_.back().works.push_back({.launch = {}, .call = std::move(made.call), .function = nullptr, .step = &step});
   if (!made.rest) return {};
-  return add_launches(*made.rest);
+  return add_launches(*made.rest, step);
 }
 
-Result<void> ReadyPlan::add_launches(const Step& step) {
+Result<void> ReadyPlan::add_launches(const Step& step, const Step& of) {
   const WriteStep write = step_registry().find(step.kind);
   if (!write)
     return make_error("not-supported",
@@ -120,8 +121,7 @@ Result<void> ReadyPlan::add_launches(const Step& step) {
     return error;
   }
   for (Launch& launch : *launches)
-    stretches_.back().works.push_back(
-        {.launch = std::move(launch), .call = nullptr, .function = nullptr, .kind = step.kind});
+    stretches_.back().works.push_back({.launch = std::move(launch), .call = nullptr, .function = nullptr, .step = &of});
   return {};
 }
 
@@ -132,7 +132,7 @@ Result<void> ReadyPlan::compile() {
     for (const DeviceWork& work : stretch.works) {
       if (!work.launch) continue;
       launches.push_back(&*work.launch);
-      kinds.push_back(work.kind);
+      kinds.push_back(work.step->kind);
     }
   }
   auto made = make_kernels(shared_.maker, launches, kinds);
@@ -240,32 +240,42 @@ void ReadyPlan::plan_copies() {
   }
 }
 
-Result<void> ReadyPlan::enqueue(Stretch& stretch) {
+Result<void> ReadyPlan::enqueue(DeviceWork& work) {
+  const Driver& driver = shared_.maker.device->driver();
+  const std::vector<View>& operands = work.launch ? work.launch->operands : work.call->operands();
+  std::vector<DevicePointer> pointers;
+  std::vector<void*> parameters;
+  for (const View& view : operands) pointers.push_back(memory_->at(view));
+  if (work.call) {
+    for (const DevicePointer pointer : pointers) parameters.push_back(reinterpret_cast<void*>(pointer));
+    return work.call->enqueue(stream_.get(), parameters, reinterpret_cast<void*>(memory_->workspace()));
+  }
+  if (work.fault) pointers.push_back(reinterpret_cast<DevicePointer>(work.fault));
+  for (DevicePointer& pointer : pointers) parameters.push_back(&pointer);
+  const DriverStatus status = driver->launch_kernel(work.function, work.launch->blocks, 1, 1, work.launch->threads, 1,
+                                                    1, 0, stream_.get(), parameters.data(), nullptr);
+  if (status == driver_success) return {};
+  return driver.check(status, fmt::format("launching the kernel of a step {}", work.step->kind));
+}
+
+Result<void> ReadyPlan::enqueue(Stretch& stretch, bool is_timed) {
   const Driver& driver = shared_.maker.device->driver();
   const std::vector<std::byte*>& host = memory_->host();
   DriverStatus status = driver_success;
+  std::size_t events = 0;
+  const auto mark = [&] {
+    if (is_timed && status == driver_success)
+      status = driver->event_record(stretch.events[events++].get(), stream_.get(), event_external);
+  };
   for (const Copy& copy : stretch.to_device) {
     if (status == driver_success)
       status = driver->memcpy_h_to_d_async(copy.device, host[copy.buffer] + copy.begin, copy.bytes, stream_.get());
   }
-  for (DeviceWork& work : stretch.works) {
-    if (status != driver_success) break;
-    const std::vector<View>& operands = work.launch ? work.launch->operands : work.call->operands();
-    std::vector<DevicePointer> pointers;
-    std::vector<void*> parameters;
-    for (const View& view : operands) pointers.push_back(memory_->at(view));
-    if (work.call) {
-      for (const DevicePointer pointer : pointers) parameters.push_back(reinterpret_cast<void*>(pointer));
-      auto done = work.call->enqueue(stream_.get(), parameters, reinterpret_cast<void*>(memory_->workspace()));
-      if (!done) return done.error();
-      continue;
-    }
-    if (work.fault) pointers.push_back(reinterpret_cast<DevicePointer>(work.fault));
-    for (DevicePointer& pointer : pointers) parameters.push_back(&pointer);
-    status = driver->launch_kernel(work.function, work.launch->blocks, 1, 1, work.launch->threads, 1, 1, 0,
-                                   stream_.get(), parameters.data(), nullptr);
-    if (auto launched = driver.check(status, fmt::format("launching the kernel of a step {}", work.kind)); !launched)
-      return launched.error();
+  mark();
+  for (std::size_t i = 0; i < stretch.works.size() && status == driver_success; ++i) {
+    if (auto done = enqueue(stretch.works[i]); !done) return done;
+    const bool is_last = i + 1 == stretch.works.size() || stretch.works[i + 1].step != stretch.works[i].step;
+    if (is_last) mark();
   }
   for (const Copy& copy : stretch.to_host) {
     if (status == driver_success)
@@ -274,13 +284,13 @@ Result<void> ReadyPlan::enqueue(Stretch& stretch) {
   return driver.check(status, "copying between it and the host");
 }
 
-Result<void> ReadyPlan::capture(Stretch& stretch) {
-  if (stretch.to_device.empty() && stretch.works.empty() && stretch.to_host.empty()) return {};
+Result<RunnableGraph> ReadyPlan::capture(Stretch& stretch, bool is_timed) {
+  if (stretch.to_device.empty() && stretch.works.empty() && stretch.to_host.empty()) return RunnableGraph();
   const Driver& driver = shared_.maker.device->driver();
   if (auto begun = driver.check(driver->stream_begin_capture(stream_.get(), capture_thread_local), "recording a graph");
       !begun)
     return begun.error();
-  auto enqueued = enqueue(stretch);
+  auto enqueued = enqueue(stretch, is_timed);
   DriverGraph graph = nullptr;
   const DriverStatus ended = driver->stream_end_capture(stream_.get(), &graph);
   const auto destroy = [&driver](DriverGraph made) { (void)driver->graph_destroy(made); };
@@ -290,8 +300,7 @@ Result<void> ReadyPlan::capture(Stretch& stretch) {
   DriverExec exec = nullptr;
   if (auto made = driver.check(driver->graph_instantiate(&exec, graph, 0), "making a graph ready"); !made)
     return made.error();
-  stretch.graph = RunnableGraph(shared_.maker.device, exec);
-  return {};
+  return RunnableGraph(shared_.maker.device, exec);
 }
 
 // ---- runs
@@ -322,9 +331,13 @@ Result<void> ReadyPlan::go(const plan::PlannedRun& run) {
   const Driver& driver = shared_.maker.device->driver();
   std::fill_n(static_cast<std::uint32_t*>(faults_.get()), fault_texts_.size(), 0U);
   for (Stretch& stretch : stretches_) {
-    if (stretch.graph) {
-      if (auto begun = driver.check(driver->graph_launch(stretch.graph.get(), stream_.get()), "starting a graph");
-          !begun)
+    if (run.on_step) {
+      if (auto made = make_timed(stretch); !made) return made;
+    }
+    const auto start = std::chrono::steady_clock::now();
+    const RunnableGraph& graph = run.on_step ? stretch.timed : stretch.graph;
+    if (graph) {
+      if (auto begun = driver.check(driver->graph_launch(graph.get(), stream_.get()), "starting a graph"); !begun)
         return begun.error();
     }
     const bool is_last = &stretch == &stretches_.back();
@@ -333,8 +346,13 @@ Result<void> ReadyPlan::go(const plan::PlannedRun& run) {
       return done.error();
     if (auto found = found_faults(); !found) return found.error();
     if (auto more = run.may_go_on(); !more) return more.error();
+    if (auto told = tell_times(stretch, run, start); !told) return told;
     if (!stretch.host) continue;
+    const auto begun = std::chrono::steady_clock::now();
     if (auto done = stretch.host->run(memory_->host().data(), slots_.data(), run.request); !done) return done.error();
+    if (run.on_step)
+      run.on_step(*host_steps_[static_cast<std::size_t>(&stretch - stretches_.data())], begun,
+                  std::chrono::steady_clock::now());
     if (auto more = run.may_go_on(); !more) return more.error();
   }
   return {};

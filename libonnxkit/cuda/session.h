@@ -35,7 +35,7 @@ struct DeviceWork {
   std::optional<Launch> launch;
   std::unique_ptr<LibraryCall> call;
   DriverFunction function = nullptr;
-  std::string_view kind;           ///< of its step
+  const plan::Step* step = nullptr;
   std::uint32_t* fault = nullptr;  ///< the word that the launch sets, in pinned memory; null: it has none
 };
 
@@ -62,20 +62,29 @@ class ReadyPlan : public plan::Executable {
     std::vector<DeviceWork> works;
     std::vector<Copy> to_host;
     RunnableGraph graph;
+    std::vector<Event> events;  ///< for profiles: before the first step and behind each
+    RunnableGraph timed;        ///< the same with these; made when it is wanted
     std::optional<plan::HostNode> host;
   };
 
   ReadyPlan(plan::Plan plan, Shared& shared) : plan_(std::move(plan)), shared_(shared), slots_(plan_.slots) {}
   Result<void> add_step(plan::Step& step);
   Result<void> add_host_step(const plan::Step& step);
-  Result<void> add_library_step(LibraryStep made);
-  Result<void> add_launches(const plan::Step& step);
+  Result<void> add_library_step(LibraryStep made, const plan::Step& step);
+  /// `of`: the step of the plan that they are a part of.
+  Result<void> add_launches(const plan::Step& step, const plan::Step& of);
   Result<void> compile();
   Result<void> place();
   Result<void> place_faults();
   void plan_copies();
-  Result<void> capture(Stretch& stretch);
-  Result<void> enqueue(Stretch& stretch);
+  Result<RunnableGraph> capture(Stretch& stretch, bool is_timed);
+  Result<void> enqueue(Stretch& stretch, bool is_timed);
+  Result<void> enqueue(DeviceWork& work);
+  /// Steps of a stretch on the device, in their order.
+  static std::vector<const plan::Step*> steps_of(const Stretch& stretch);
+  Result<void> make_timed(Stretch& stretch);
+  Result<void> tell_times(const Stretch& stretch, const plan::PlannedRun& run,
+                          std::chrono::steady_clock::time_point start) const;
   std::optional<Copy> copy_of(const View& view) const;
   Result<void> bind_inputs(std::span<const Value> inputs);
   Result<void> go(const plan::PlannedRun& run);

@@ -1,4 +1,4 @@
-// TensorFlow: folders of a SavedModel, read and written, and frozen graphs, which are read. Its worker runs both.
+// TensorFlow: folders of a SavedModel and frozen graphs. Its worker runs both.
 #include <unistd.h>
 
 #include <algorithm>
@@ -36,6 +36,8 @@ Result<ir::Model> located(Result<ir::Model> model, const Source& source) {
 Result<ir::Model> read_saved_model(const Source& source, const ReadOptions& options, ReadReport& report) {
   return located(saved_model::read(source.path, options.signature, report.diagnostics, options.mapped), source);
 }
+
+Result<std::vector<std::string>> signatures(const Source& source) { return saved_model::signatures(source.path); }
 
 Result<ir::Model> read_frozen_graph(const Source& source, const ReadOptions& options, ReadReport& report) {
   return located(saved_model::read_frozen(source.file, report.diagnostics, options.mapped), source);
@@ -133,6 +135,26 @@ Result<void> write_saved_model(const ir::Model& model, const std::filesystem::pa
   return done ? folder.publish() : done;
 }
 
+Result<void> write_graph(const ir::Model& model, const SaveOptions& options, const ByteSink& sink) {
+  ir::Model copy = ir::clone(model);
+  const auto program = to_program(copy, options);
+  if (!program) return program.error();
+  const auto graph = saved_model::frozen_graph(*program);
+  return graph ? graph->write(sink) : graph.error();
+}
+
+Result<void> try_frozen_graph(const ir::Model& model, const SaveOptions& options) {
+  return write_graph(model, options, [](std::string_view) { return Result<void>(); });
+}
+
+Result<void> write_frozen_graph(const ir::Model& model, const std::filesystem::path& path, const SaveOptions& options,
+                                SaveReport&) {
+  auto file = AtomicFile::create(path);
+  if (!file) return std::move(file).error();
+  const auto written = write_graph(model, options, [&](std::string_view bytes) { return file->write(bytes); });
+  return written ? file->publish() : written;
+}
+
 }  // namespace
 
 void register_tensorflow(Registry& registry);
@@ -148,13 +170,19 @@ void register_tensorflow(Registry& registry) {
                 .write = write_saved_model,
                 .try_write = try_saved_model,
                 .written_operators = to_tensorflow::written_operators,
-                .read_operators = saved_model::read_operators});
+                .read_operators = saved_model::read_operators,
+                .signatures = signatures});
   registry.add({.name = "frozen-graph",
                 .title = "a frozen TensorFlow graph",
                 .shared_extensions = {".pb"},
+                .is_asked_for = true,
                 .backend = "tensorflow",
+                .is_channels_last = true,
                 .detect = detect_frozen_graph,
                 .read = read_frozen_graph,
+                .write = write_frozen_graph,
+                .try_write = try_frozen_graph,
+                .written_operators = to_tensorflow::written_operators,
                 .read_operators = saved_model::read_operators});
 }
 

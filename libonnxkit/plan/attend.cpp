@@ -6,7 +6,7 @@
 namespace onnxkit::plan {
 namespace {
 
-constexpr std::int64_t heads_in_front[] = {0, 2, 1, 3};
+constexpr std::int64_t heads_before_rows[] = {0, 2, 1, 3};
 
 /// k or v seen for each head of q: [batch, heads of k, sharing, rows, columns].
 View by_groups(const View& view, std::int64_t groups, std::int64_t sharing) {
@@ -23,7 +23,7 @@ View by_groups(const View& view, std::int64_t groups, std::int64_t sharing) {
 std::optional<View> split_heads(LowerCall& call, const View& view, std::int64_t heads) {
   if (view.rank() != 3 || heads <= 0 || view.dims[2] % heads != 0) return std::nullopt;
   const Dims split = {view.dims[0], view.dims[1], heads, view.dims[2] / heads};
-  return permuted(reshaped_or_copied(call, view, split), heads_in_front);
+  return permuted(reshaped_or_copied(call, view, split), heads_before_rows);
 }
 
 View with_side_by_side_rows(LowerCall& call, const View& view) {
@@ -132,8 +132,9 @@ Unlowered add_padding_mask(LowerCall& call, std::size_t input, const Dims& score
   } else {
     return "a mask of another form";
   }
-  bias.require(e.apply(Operation::logical_not, e.apply(Operation::equal, bias.operand(spread, Lane::i64), e.integer(0))),
-               hidden);
+  bias.require(
+      e.apply(Operation::logical_not, e.apply(Operation::equal, bias.operand(spread, Lane::i64), e.integer(0))),
+      hidden);
   return std::nullopt;
 }
 
@@ -165,7 +166,7 @@ Unlowered attend(LowerCall& call, const Attending& attending) {
   const Dims heads = {q.dims[0], q.dims[1], q.dims[2], v.dims[3]};
   const bool joins = attending.joins_heads;
   const View result = call.make(ElementType::float32, joins ? Dims{heads[0], heads[2], heads[1], heads[3]} : heads);
-  call.emit(attention_step, std::move(inputs), {joins ? permuted(result, heads_in_front) : result},
+  call.emit(attention_step, std::move(inputs), {joins ? permuted(result, heads_before_rows) : result},
             attending.parameters);
   auto shown = reshaped(result, call.output_dims(0));
   if (!shown) return "the sizes do not fit";

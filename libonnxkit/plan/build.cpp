@@ -263,10 +263,40 @@ Result<void> run_pass(const Pass& pass, Subject& subject, Ran& ran) {
   return {};
 }
 
+/// Whether the backend runs a small convolution of integers.
+bool takes_integers(const Takes& takes) {
+  if (!takes) return true;
+  Plan plan;
+  const auto add = [&](Home home, ElementType type, Dims dims) {
+    plan.buffers.push_back({.home = home, .type = type, .bytes = 4, .offset = 0, .index = 0});
+    Dims strides = row_major_strides(dims);
+    return View{.buffer = static_cast<std::uint32_t>(plan.buffers.size() - 1),
+                .type = type,
+                .offset = 0,
+                .dims = std::move(dims),
+                .strides = std::move(strides)};
+  };
+  plan.constants.push_back(*Tensor::from_bytes(ElementType::int8, {1, 1, 1, 1}, {std::byte{1}}));
+  const Dims pixel = {1, 1, 1, 1};
+  const View x = add(Home::input, ElementType::uint8, pixel), filter = add(Home::constant, ElementType::int8, pixel);
+  const View zero = add(Home::input, ElementType::uint8, {}), sum = add(Home::arena, ElementType::int32, pixel);
+  auto parameters = std::make_shared<IntegerConvolutionParameters>();
+  parameters->strides = parameters->dilations = {1, 1};
+  parameters->pads = {0, 0, 0, 0};
+  const Step step{.kind = integer_convolution_step,
+                  .inputs = {x, filter, zero},
+                  .outputs = {sum},
+                  .parameters = std::move(parameters)};
+  return !takes(plan, step);
+}
+
 Result<void> run_passes(Subject& subject, const BuildOptions& options, Stage last, Ran& ran) {
   if (names_values(subject.graph())) return {};
+  const bool has_integers = takes_integers(options.takes);
   for (const Pass& pass : passes_of(options).ordered()) {
-    if (pass.stage > last || options.without_passes.contains(pass.name) || (options.exact && !pass.is_exact)) continue;
+    if (pass.stage > last || options.without_passes.contains(pass.name) || (options.exact && !pass.is_exact) ||
+        (pass.wants_integer_steps && !has_integers))
+      continue;
     if (auto done = run_pass(pass, subject, ran); !done) return done;
   }
   return {};

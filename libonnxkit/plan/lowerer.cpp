@@ -368,6 +368,12 @@ View LowerCall::make_output_like(std::size_t index, const View& like) {
   return view;
 }
 
+bool LowerCall::keep_last_if_taken() {
+  if (!lowerer_.refusal_of_backend(lowerer_.plan_.steps.size() - 1)) return true;
+  lowerer_.plan_.steps.pop_back();
+  return false;
+}
+
 void LowerCall::emit_copy(const View& from, const View& to) {
   lowerer_.add_step({.kind = copy_step, .inputs = {from}, .outputs = {to}});
 }

@@ -77,11 +77,18 @@ class LowerCall : public spec::NodeAttributes {
   void emit(std::string_view kind, std::vector<View> inputs, std::vector<View> outputs, P parameters) {
     emit_step(kind, std::move(inputs), std::move(outputs), std::make_shared<const P>(std::move(parameters)));
   }
+  /// Emits the step if the backend takes it.
+  template <class P>
+  bool emit_if_taken(std::string_view kind, std::vector<View> inputs, std::vector<View> outputs, P parameters) {
+    emit_step(kind, std::move(inputs), std::move(outputs), std::make_shared<const P>(std::move(parameters)));
+    return keep_last_if_taken();
+  }
   void emit_copy(const View& from, const View& to);
   /// output = expression(inputs), broadcast to the output's sizes.
   void emit_map(const Expression& expression, std::vector<View> inputs, const View& output);
 
  private:
+  bool keep_last_if_taken();
   void emit_step(std::string_view kind, std::vector<View> inputs, std::vector<View> outputs,
                  std::shared_ptr<const Parameters> parameters);
 

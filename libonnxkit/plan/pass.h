@@ -26,6 +26,8 @@ struct Pass {
   Result<bool> (*run)(Subject& subject) = nullptr;
   /// Computes the same numbers in the same order: a plan of doubles may use it.
   bool is_exact = false;
+  /// Makes operators that only a backend with steps over integers computes as such.
+  bool wants_integer_steps = false;
 };
 
 /// Filled by the register function of each file in `passes/`.

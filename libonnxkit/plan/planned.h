@@ -20,8 +20,10 @@ namespace onnxkit::plan {
 struct PlannedRun {
   const exec::RunRequest& request;
   std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
-  /// Null, or told of each step that has run and when it began.
-  std::function<void(const Step& step, std::chrono::steady_clock::time_point start)> on_step = {};
+  /// Null, or told of each step that has run, when it began and when it ended.
+  std::function<void(const Step& step, std::chrono::steady_clock::time_point start,
+                     std::chrono::steady_clock::time_point end)>
+      on_step = {};
 
   /// Errors: cancelled, time-limit.
   Result<void> may_go_on() const;
@@ -43,6 +45,7 @@ class Executable {
 struct PlannedOptions {
   exec::LoadOptions load;                ///< with a context and a table
   std::shared_ptr<exec::Backend> host;   ///< folds constants and runs host steps
+  std::string device = "cpu";            ///< where its steps run, for profiles
   const PassRegistry* passes = nullptr;  ///< null: pass_registry()
   std::set<std::string, std::less<>> without_passes = {};
   /// Plans of doubles: passes that change numbers are left out, and values pass from plan to plan as float64 whatever their declared type.

@@ -63,13 +63,13 @@ Result<exec::RunProfile> PlannedSession::profile(const exec::RunRequest& request
   const auto given = given_values(request);
   if (!given) return given.error();
   exec::RunProfile profile;
+  profile.device = options_.device;
   for (int at = -request.warmup; at < std::max(request.repeat, 1); ++at) {
     std::vector<exec::StepTime> steps;
     const auto begin = ProfileClock::now();
     PlannedRun run{.request = request};
     if (request.limits.time.count() != 0) run.deadline = begin + request.limits.time;
-    run.on_step = [&](const Step& step, ProfileClock::time_point start) {
-      const auto end = ProfileClock::now();
+    run.on_step = [&](const Step& step, ProfileClock::time_point start, ProfileClock::time_point end) {
       steps.push_back(time_of(step, seconds_between(begin, start), seconds_between(start, end)));
     };
     const auto outputs = run_once(*planned_, *given, run);

@@ -152,6 +152,51 @@ std::optional<Step> joined_epilogue(const Step& map, const Step& producer, std::
   return joined;
 }
 
+/// What an expression of one integer makes of it; nothing where it does more than compare and convert.
+std::optional<std::int64_t> bounded(const Expression& expression, std::int64_t x) {
+  std::vector<std::int64_t> numbers;
+  for (const Instruction& of : expression.code()) {
+    const auto operand = [&](std::size_t i) { return numbers[of.operands[i]]; };
+    if (of.lane != Lane::i64) return std::nullopt;
+    if (of.operation == Operation::input && of.index == 0)
+      numbers.push_back(x);
+    else if (of.operation == Operation::constant)
+      numbers.push_back(of.integer);
+    else if (of.operation == Operation::minimum)
+      numbers.push_back(std::min(operand(0), operand(1)));
+    else if (of.operation == Operation::maximum)
+      numbers.push_back(std::max(operand(0), operand(1)));
+    else if (of.operation == Operation::convert || of.operation == Operation::round_to)
+      numbers.push_back(operand(0));  // a number of the type that is stored stays as it is
+    else
+      return std::nullopt;
+  }
+  return numbers.empty() ? std::nullopt : std::optional(numbers.back());
+}
+
+/// An integer convolution with the bounds that a map keeps its bytes in.
+std::optional<Step> joined_bounds(const Step& map, const Step& producer, std::size_t) {
+  if (producer.kind != integer_convolution_step || map.inputs.size() != 1 ||
+      map.outputs[0].type != producer.outputs[0].type)
+    return std::nullopt;
+  const auto& parameters = static_cast<const IntegerConvolutionParameters&>(*producer.parameters);
+  const Expression& expression = static_cast<const MapParameters&>(*map.parameters).expression;
+  if (!parameters.requantization) return std::nullopt;
+  auto changed = std::make_shared<IntegerConvolutionParameters>(parameters);
+  auto& bounds = *changed->requantization;
+  const auto lower = bounded(expression, bounds.lower), upper = bounded(expression, bounds.upper);
+  if (!lower || !upper || *lower < bounds.lower || *upper > bounds.upper) return std::nullopt;
+  for (std::int64_t x = bounds.lower; x <= bounds.upper; ++x) {
+    if (bounded(expression, x) != std::clamp(x, *lower, *upper)) return std::nullopt;
+  }
+  bounds.lower = *lower, bounds.upper = *upper;
+  Step joined = producer;
+  joined.parameters = std::move(changed);
+  joined.nodes = joined_nodes(producer, map);
+  joined.outputs = map.outputs;
+  return joined;
+}
+
 /// Joins maps with what writes their operands, until nothing fits.
 template <class Join>
 std::size_t join_producers(Plan& plan, const Takes& takes, Join join) {
@@ -180,7 +225,9 @@ bool writes_anywhere(const Step& step) {
 }  // namespace
 
 std::size_t fuse_maps(Plan& plan, const Takes& takes) { return join_producers(plan, takes, joined_maps); }
-std::size_t fuse_epilogues(Plan& plan, const Takes& takes) { return join_producers(plan, takes, joined_epilogue); }
+std::size_t fuse_epilogues(Plan& plan, const Takes& takes) {
+  return join_producers(plan, takes, joined_bounds) + join_producers(plan, takes, joined_epilogue);
+}
 
 namespace {
 

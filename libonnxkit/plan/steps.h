@@ -36,6 +36,24 @@ struct ConvolutionParameters : Parameters {
   std::string text() const override;
 };
 
+/// Sums of products of integers of 8 bits: a convolution as above without an epilogue, exact in 32 bits, which wrap. Inputs: the image, int8 or uint8;
+/// constant weights of either type; the zero point of the image, one number, which padding counts as; and perhaps a bias [m] of int32. The output holds the
+/// sums as int32, or int8 or uint8 where they are requantized.
+inline constexpr std::string_view integer_convolution_step = "integer_convolution";
+struct IntegerConvolutionParameters : Parameters {
+  std::int64_t groups = 1;
+  Dims strides, dilations, pads;
+  std::vector<std::int64_t> weight_zeros;  ///< one, or one for each filter; less them the weights fit int8
+  /// round(sum * factor / divisor) + zero, in float64, kept from lower to upper.
+  struct Requantization {
+    std::vector<double> factors;  ///< one, or one for each filter
+    double divisor = 1;
+    std::int64_t zero = 0, lower = 0, upper = 0;
+  };
+  std::optional<Requantization> requantization;
+  std::string text() const override;
+};
+
 /// MaxPool and AveragePool on [n, c, h, w].
 inline constexpr std::string_view pool_step = "pool";
 struct PoolParameters : Parameters {
@@ -73,8 +91,8 @@ struct NormalizeParameters : Parameters {
 inline constexpr std::string_view attention_step = "attention";
 struct AttentionParameters : Parameters {
   double scale = 1;
-  double softcap = 0;              ///< 0: none
-  bool is_causal = false;          ///< row i sees columns up to i + causal_offset
+  double softcap = 0;      ///< 0: none
+  bool is_causal = false;  ///< row i sees columns up to i + causal_offset
   std::int64_t causal_offset = 0;
   std::string text() const override;
 };

@@ -72,6 +72,13 @@ std::string ConvolutionParameters::text() const {
   return epilogue.empty() ? where : where + ", " + epilogue.text();
 }
 
+std::string IntegerConvolutionParameters::text() const {
+  std::string text = fmt::format("groups {}, strides {}, dilations {}, pads {}", groups, fmt::join(strides, " "),
+                                 fmt::join(dilations, " "), fmt::join(pads, " "));
+  if (requantization) text += fmt::format(", requantized to {} ... {}", requantization->lower, requantization->upper);
+  return text;
+}
+
 std::string PoolParameters::text() const {
   return fmt::format("{}, kernel {}, strides {}, dilations {}, pads {}{}", is_maximum ? "maximum" : "average",
                      fmt::join(kernel, " "), fmt::join(strides, " "), fmt::join(dilations, " "), fmt::join(pads, " "),

@@ -8,6 +8,7 @@
 
 #include <fmt/core.h>
 
+#include "converters/formats/saved_model/graph_writer.h"
 #include "libonnxkit/formats/frame/load.h"
 #include "libonnxkit/formats/frame/registry.h"
 #include "libonnxkit/ir/model.h"
@@ -79,11 +80,19 @@ std::map<std::string, std::int64_t> chosen_sizes(const ir::Model& model, const S
   return sizes;
 }
 
-/// The option of the worker that runs the function that was converted.
-std::map<std::string, std::string> signature_option(const ir::Model& model) {
+/// Options of the worker that say what of the file was converted, and how: those of its format.
+std::map<std::string, std::string> conversion_options(const ir::Model& model, std::string_view format) {
+  struct Option {
+    std::string_view format, metadata, name;
+  };
+  constexpr Option known[] = {{"saved-model", "source_signature", "signature"},
+                              {"torchscript", "source_inputs", "inputs"},
+                              {"torchscript", "source_outputs", "outputs"}};
+  std::map<std::string, std::string> options;
   for (const ir::StringEntry& entry : model.metadata_props)
-    if (entry.key == "source_signature") return {{"signature", std::string(entry.value)}};
-  return {};
+    for (const Option& option : known)
+      if (option.format == format && option.metadata == entry.key) options.emplace(option.name, entry.value);
+  return options;
 }
 
 /// Whether a framework that works here could not load or run the file. What it says that it lacks proves nothing.
@@ -183,13 +192,23 @@ std::map<std::string, std::string> numbered_outputs(const ir::Graph& graph) {
   return names;
 }
 
+/// A frozen graph has names of tensors.
+std::map<std::string, std::string> tensor_names(const ir::Graph& graph) {
+  std::map<std::string, std::string> names;
+  for (const ir::ValueInfo& output : graph.outputs) {
+    const std::string name(graph.name_of(output.value));
+    names.emplace(name, saved_model::tensor_of_output(name));
+  }
+  return names;
+}
+
 }  // namespace
 
 Result<SourceReport> compare_with_source(const Model& converted, const std::filesystem::path& source,
                                          const SourceCheckOptions& options) {
   auto before = framework_side(source, options.format);
   if (!before) return std::move(before).error();
-  if (before->format == "saved-model") before->options = signature_option(converted.ir());
+  before->options = conversion_options(converted.ir(), before->format);
   return compare(converted, {*std::move(before), model_side(converted, options.backend)}, 0, options);
 }
 
@@ -205,6 +224,7 @@ Result<SourceReport> compare_with_result(const Model& source, const std::filesys
   if (!after) return std::move(after).error();
   std::map<std::string, std::string> names;
   if (after->format == "torchscript" && source.ir().graph) names = numbered_outputs(*source.ir().graph);
+  if (after->format == "frozen-graph" && source.ir().graph) names = tensor_names(*source.ir().graph);
   return compare(source, {model_side(source, options.backend), *std::move(after)}, 1, options, std::move(names));
 }
 

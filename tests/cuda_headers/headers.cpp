@@ -40,6 +40,10 @@ SAME(driver.stream_destroy, cuStreamDestroy_v2);
 SAME(driver.stream_synchronize, cuStreamSynchronize);
 SAME(driver.stream_begin_capture, cuStreamBeginCapture_v2);
 SAME(driver.stream_end_capture, cuStreamEndCapture);
+SAME(driver.event_create, cuEventCreate);
+SAME(driver.event_destroy, cuEventDestroy_v2);
+SAME(driver.event_record, cuEventRecordWithFlags);
+SAME(driver.event_elapsed_time, cuEventElapsedTime);
 SAME(driver.graph_instantiate, cuGraphInstantiateWithFlags);
 SAME(driver.graph_launch, cuGraphLaunch);
 SAME(driver.graph_exec_destroy, cuGraphExecDestroy);
@@ -68,6 +72,7 @@ static_assert(attribute_multiprocessors == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_CO
 static_assert(attribute_major == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
 static_assert(attribute_minor == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
 static_assert(stream_non_blocking == CU_STREAM_NON_BLOCKING);
+static_assert(event_external == CU_EVENT_RECORD_EXTERNAL);
 static_assert(capture_thread_local == CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
 static_assert(nvrtc_success == NVRTC_SUCCESS);
 static_assert(nvrtc_compilation_failed == NVRTC_ERROR_COMPILATION);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -49,6 +50,11 @@ using Work = std::function<int()>;
 
 struct Graph {
   std::vector<Work> works;
+};
+
+struct Event {
+  std::chrono::steady_clock::time_point at;
+  bool is_recorded = false;
 };
 
 struct Stream {
@@ -401,6 +407,48 @@ EXPORT int cuStreamEndCapture(void* stream, void** graph) {
   if (call) return call.status();
   driver().tracking.made(made.get(), "graph");
   *graph = made.release();
+  return success;
+}
+
+EXPORT int cuEventCreate(void** event, unsigned) {
+  const Call call("cuEventCreate");
+  if (call) return call.status();
+  auto* made = new Event();
+  driver().tracking.made(made, "event");
+  *event = made;
+  return success;
+}
+
+EXPORT int cuEventDestroy_v2(void* event) {
+  const Call call("cuEventDestroy_v2");
+  flush_all();
+  if (!driver().tracking.gone(event, "event")) return invalid_handle;
+  delete static_cast<Event*>(event);
+  return call.status();
+}
+
+/// In a capture only with the flag that records it each time the graph runs: otherwise it would be an edge of the graph.
+EXPORT int cuEventRecordWithFlags(void* event, void* stream, unsigned flags) {
+  const Call call("cuEventRecordWithFlags");
+  if (call) return call.status();
+  if (!driver().tracking.has(event, "event") || !driver().tracking.has(stream, "stream")) return invalid_handle;
+  if (static_cast<Stream*>(stream)->capture && flags != 1) return capture_unsupported;
+  return enqueue(stream, [at = static_cast<Event*>(event)] {
+    at->at = std::chrono::steady_clock::now();
+    at->is_recorded = true;
+    return success;
+  });
+}
+
+EXPORT int cuEventElapsedTime(float* milliseconds, void* start, void* end) {
+  const Call call("cuEventElapsedTime");
+  if (call) return call.status();
+  if (!driver().tracking.has(start, "event") || !driver().tracking.has(end, "event")) return invalid_handle;
+  const auto &from = *static_cast<Event*>(start), &to = *static_cast<Event*>(end);
+  constexpr int not_ready = 600;
+  if (!from.is_recorded || !to.is_recorded) return invalid_handle;
+  if (to.at < from.at) return not_ready;
+  *milliseconds = std::chrono::duration<float, std::milli>(to.at - from.at).count();
   return success;
 }
 

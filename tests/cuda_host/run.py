@@ -49,7 +49,7 @@ g (float[4, 3] x, int64[2] at, float[2, 3] updates) => (float[2, 3] y, float[4, 
 """
 # These calls give back what was taken: their failure need not be one of the run, but nothing may be left behind it.
 GIVE_BACK = {"cuMemFree_v2", "cuMemFreeHost", "cuStreamDestroy_v2", "cuGraphExecDestroy", "cuGraphDestroy", "cuModuleUnload", "cuCtxPopCurrent_v2",
-             "cuDevicePrimaryCtxRelease_v2", "nvrtcDestroyProgram"}
+             "cuDevicePrimaryCtxRelease_v2", "nvrtcDestroyProgram", "cuEventDestroy_v2"}
 
 
 class Runner:
@@ -61,7 +61,7 @@ class Runner:
     def __call__(self, *words, model=None, options="", command="run", inputs=("--dim", "N=3"), **host):
         environment = dict(os.environ, ONNXKIT_CUDA_PATH=str(self.libraries), XDG_CACHE_HOME=str(self.folder / "cache"))
         environment.update({f"ONNXKIT_CUDA_HOST_{name}": str(value) for name, value in host.items()})
-        line = [self.program, command, *([str(model or self.model), "-b", "cuda" + options, *inputs] if command == "run" else []), *words]
+        line = [self.program, command, *([str(model or self.model), "-b", "cuda" + options, *inputs] if command in ("run", "bench") else []), *words]
         return subprocess.run(line, env=environment, capture_output=True, text=True, timeout=300)
 
 
@@ -136,6 +136,17 @@ def bodies(suite, run):
     each_call_fails_once(suite, run, "a loop", lambda name: name.startswith("cu"), plans=2, **what)
 
 
+def profiles(suite, run):
+    words = ("--profile", "--no-judging", "--max-time", "50ms", "--no-own-workers")
+    done = run(*words, command="bench")
+    suite.check("a profile", "" if done.returncode == 0 and "host Hardmax" in done.stdout else done.stdout + done.stderr)
+    for name in ("cuEventCreate", "cuEventRecordWithFlags", "cuEventElapsedTime", "cuEventDestroy_v2"):
+        for number in (1, 2):
+            done = run(*words, command="bench", FAIL=f"{name}:{number}")
+            fault = "" if name in GIVE_BACK or "the GPU failed at" in done.stdout + done.stderr else done.stdout + done.stderr
+            suite.check(f"a profile: {name} fails the {number}. time", fault or ("" if done.returncode in (0, 1, 3) else f"exit {done.returncode}: {done.stderr}"))
+
+
 def cache_on_disk(suite, run):
     files = sorted((run.folder / "cache" / "onnxkit" / "cuda").iterdir())
     suite.check("kernels are kept", "" if len(files) == 1 else f"{len(files)} files")
@@ -168,6 +179,7 @@ def main():
         unfit_machines(suite, run)
         cache_on_disk(suite, run)
         bodies(suite, run)
+        profiles(suite, run)
         positions(suite, run)  # whose kernels are in the cache, too, from then on
     return suite.close()
 

@@ -108,6 +108,38 @@ void run_all(const fs::path& folder) {
   check(is_right(run(5, 1), 5), "a run behind it");
 }
 
+/// A profile has each step of the device and of the host with its time, and leaves the graphs of runs as they were.
+void profile(const fs::path& folder) {
+  const fs::path log = folder / "calls";
+  auto read = wire::parse_text(model_text, "test");
+  if (!read) return check(false, "the model is read");
+  const auto model = std::make_shared<const ir::Model>(*std::move(read));
+  const auto entry = all_backends().find("cuda", {});
+  auto session = entry->make({})->load({.model = model}, {.options = {{"cache", "off"}}});
+  if (!session) return check(false, "the session loads");
+  exec::RunRequest request;
+  request.inputs = {{"x", numbers(7)}};
+  request.repeat = 3;
+  const auto found = (*session)->profile(request);
+  if (!found) return check(false, "the profile is made");
+  check(found->device == "gpu:0" && found->walls.size() == 3, "three profiled runs on the GPU");
+  std::vector<std::string> ops;
+  bool in_order = true;
+  for (const exec::StepTime& step : found->steps) {
+    ops.push_back(step.op);
+    in_order = in_order && step.spans.size() == 3;
+    for (const exec::StepSpan& span : step.spans) in_order = in_order && span.start && span.seconds >= 0;
+  }
+  const auto host = std::find(ops.begin(), ops.end(), "host ReverseSequence");
+  check(host != ops.end() && ops.front() == "map" && ops.back() == "map", "the steps in their order");
+  check(in_order, "each with a time in each run");
+  const auto before = calls_in(log);
+  check(is_right((*session)->run(request), 7), "a run behind a profile");
+  auto after = calls_in(log);
+  check(after["cuStreamBeginCapture_v2"] == before.at("cuStreamBeginCapture_v2"), "captures nothing");
+  check(after["cuEventRecordWithFlags"] == before.at("cuEventRecordWithFlags"), "and records no event");
+}
+
 constexpr const char* product_text = R"(<ir_version: 8, opset_import: ["" : 17]>
 g (float[64, 1024] x, float[1024, 1024] w) => (float[64, 1024] y) {
   y = MatMul (x, w)
@@ -162,6 +194,7 @@ int main(int, char** argv) {
   std::string pattern = (fs::temp_directory_path() / "onnxkit_sessions_XXXXXX").string();
   if (!::mkdtemp(pattern.data())) return 1;
   run_all(pattern);
+  profile(pattern);
   perturb(pattern);
   fs::remove_all(pattern);
   fmt::print("{} passed, {} failed\n", passed, failed);

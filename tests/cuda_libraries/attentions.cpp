@@ -121,6 +121,15 @@ TEST_CASE("what the fused engines do not take stays on generated kernels") {
   step = step_of(scene, {});
   step.outputs[0] = step.inputs[0];
   CHECK(outcome(scene, step) == "an operand lies where the result is written");
+  step = step_of(scene, {.is_causal = true});
+  auto changed = std::make_shared<plan::AttentionParameters>();
+  changed->softcap = 30;
+  step.parameters = changed;
+  CHECK(outcome(scene, step) == "scores that are capped");
+  changed->softcap = 0;
+  changed->is_causal = true;
+  changed->causal_offset = 2;
+  CHECK(outcome(scene, step) == "a causal mask that does not begin at the first key");
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -39,7 +40,12 @@ Choices format_choices(bool FormatInfo::*can) {
 std::string names_of_formats() {
   std::string text;
   for (const FormatInfo& format : known_formats()) {
-    if (!format.can_write) continue;
+    const bool is_chosen = format.is_folder || std::any_of(format.extensions.begin(), format.extensions.end(),
+                                                           [&](const std::string& extension) {
+                                                             const auto chosen = output_format("model" + extension);
+                                                             return chosen && chosen->name == format.name;
+                                                           });
+    if (!format.can_write || !is_chosen) continue;
     text += (text.empty() ? "" : "; ") + format.name + " for";
     if (format.is_folder) text += " a name that ends in / or is a number";
     for (std::size_t i = 0; i < format.extensions.size(); ++i) {
@@ -93,53 +99,59 @@ bool stands_for_many(const ConvertArguments& arguments) {
   return inputs.size() != 1 || inputs.front().path != arguments.input;
 }
 
-/// Where the model of a folder goes: its path below OUT, with the extension of the format.
-fs::path output_of(const ConvertArguments& arguments, const ModelInput& input) {
-  fs::path output = fs::path(arguments.output) / input.relative;
+/// A name of a file with the extension of the format that is written.
+fs::path with_extension(const ConvertArguments& arguments, fs::path output) {
   const std::string name = arguments.save.format.empty() ? "binary" : arguments.save.format;
   for (const FormatInfo& format : known_formats())
-    if (format.name == name) output.replace_extension(format.extensions.empty() ? "" : format.extensions.front());
+    if (format.name == name) output += format.extensions.empty() ? "" : format.extensions.front();
   return output;
 }
 
-ConvertedFile convert_one_of_many(const ConvertArguments& arguments, const ModelInput& input) {
+/// What becomes one model of many.
+struct Job {
+  std::string input;
+  fs::path output;
+  std::string signature = {};
+  std::string recorded_options = {};  ///< empty: those of the command line
+};
+
+ConvertedFile convert_one_of_many(const ConvertArguments& arguments, const Job& job) {
   ConvertArguments own = arguments;
   own.is_one_of_many = true;
-  own.input = input.path;
-  own.output = output_of(arguments, input).string();
+  own.input = job.input;
+  own.output = job.output.string();
+  own.read.signature = job.signature;
+  if (!job.recorded_options.empty()) own.recorded_options = job.recorded_options;
   if (own.save.format.empty()) own.save.format = "binary";
   ConvertedFile file;
-  file.model = input.path;
+  file.model = job.input;
   std::error_code status;
   fs::create_directories(fs::path(own.output).parent_path(), status);
   convert_file(own, file);
   if (!file.usage.empty()) {
     Error error = make_error("usage", file.usage);
-    error.diagnostic.location.file = input.path;
+    error.diagnostic.location.file = job.input;
     report_error(error);
     file.error = error;
   }
   return file;
 }
 
-Outcome convert_many(const CLI::App& command, const ConvertArguments& arguments) {
+Outcome convert_many(const CLI::App& command, const ConvertArguments& arguments, const std::vector<Job>& jobs) {
   if (arguments.output == "-" || !arguments.weights.empty() ||
       (!arguments.external.empty() && arguments.external != no_file_name))
     return usage_error(command, "an output to standard output, --weights and --external=FILE take one model");
-  const std::vector<ModelInput> inputs = expand_models(std::span(&arguments.input, 1), Searched::all_formats);
   std::set<fs::path> outputs;
-  for (const ModelInput& input : inputs) {
-    if (input.fault) return report_error(Error{*input.fault, ErrorKind::io});
-    if (!outputs.insert(output_of(arguments, input)).second)
-      return usage_error(command, "two models would be written to " + quote(output_of(arguments, input).string()));
-  }
+  for (const Job& job : jobs)
+    if (!outputs.insert(job.output).second)
+      return usage_error(command, "two models would be written to " + quote(job.output.string()));
   std::vector<ConvertedFile> files;
   Outcome outcome = Outcome::ok;
   {
-    Progress progress("converting", inputs.size(), arguments.notes);
-    for (const ModelInput& input : inputs) {
-      progress.start(input.path);
-      progress.while_hidden([&] { files.push_back(convert_one_of_many(arguments, input)); });
+    Progress progress("converting", jobs.size(), arguments.notes);
+    for (const Job& job : jobs) {
+      progress.start(job.input);
+      progress.while_hidden([&] { files.push_back(convert_one_of_many(arguments, job)); });
       progress.advance();
       outcome = std::max(outcome, outcome_of(files.back()));
     }
@@ -149,13 +161,54 @@ Outcome convert_many(const CLI::App& command, const ConvertArguments& arguments)
   return outcome;
 }
 
+/// The models of a folder go to their paths below OUT.
+Outcome convert_folder(const CLI::App& command, const ConvertArguments& arguments) {
+  std::vector<Job> jobs;
+  for (const ModelInput& input : expand_models(std::span(&arguments.input, 1), Searched::all_formats)) {
+    if (input.fault) return report_error(Error{*input.fault, ErrorKind::io});
+    const fs::path place = (fs::path(arguments.output) / input.relative).replace_extension();
+    jobs.push_back({input.path, with_extension(arguments, place), arguments.read.signature});
+  }
+  return convert_many(command, arguments, jobs);
+}
+
+constexpr std::string_view all_signatures = "all";
+
+/// The signatures of IN when all of them are asked for; empty when one is.
+std::vector<std::string> asked_signatures(const ConvertArguments& arguments) {
+  if (arguments.read.signature != all_signatures) return {};
+  auto names = signatures_of(arguments.input, arguments.read.format);
+  if (!names || std::find(names->begin(), names->end(), all_signatures) != names->end()) return {};
+  return *std::move(names);
+}
+
+/// Each signature becomes a model in the folder OUT.
+Outcome convert_signatures(const CLI::App& command, const ConvertArguments& arguments,
+                           const std::vector<std::string>& names) {
+  std::vector<Job> jobs;
+  for (const std::string& name : names) {
+    std::string file = name;
+    for (char& c : file)
+      if (c == '/' || static_cast<unsigned char>(c) < ' ') c = '_';
+    if (file.starts_with('.')) file.front() = '_';
+    std::string recorded = arguments.recorded_options;
+    const std::string asked = fmt::format("--signature {}", all_signatures);
+    if (const auto at = recorded.find(asked); at != recorded.npos)
+      recorded.replace(at, asked.size(), fmt::format("--signature {}", name));
+    jobs.push_back({arguments.input, with_extension(arguments, fs::path(arguments.output) / file), name, recorded});
+  }
+  return convert_many(command, arguments, jobs);
+}
+
 Outcome run_convert(const CLI::App& command, ConvertArguments& arguments) {
   if (const std::string fault = usage_fault(command, arguments); !fault.empty()) return usage_error(command, fault);
   arguments.recorded_options = recorded_options(command);
   arguments.names_backend = command.count("--verify-with") > 0;
   for (const char* option : {"--no-verify", "--verify", "--verify-limit", "--memory-limit", "--threads"})
     if (command.count(option) > 0 && arguments.proof_option.empty()) arguments.proof_option = option;
-  if (stands_for_many(arguments)) return convert_many(command, arguments);
+  if (stands_for_many(arguments)) return convert_folder(command, arguments);
+  if (const auto names = asked_signatures(arguments); !names.empty())
+    return convert_signatures(command, arguments, names);
   if (const auto fits =
           check_model_output(arguments.output, arguments.input, save_options(arguments), OutputForms::all);
       !fits)
@@ -228,8 +281,10 @@ void register_convert(CommandList& list) {
   add_choice(*command, "--from", arguments->read.format, format_choices(&FormatInfo::can_read),
              "Format of IN; auto decides by name and content");
   command
-      ->add_option("--signature", arguments->read.signature,
-                   "Which function of a SavedModel; by default serving_default, or the only one")
+      ->add_option(
+          "--signature", arguments->read.signature,
+          "Which function of a SavedModel; by default serving_default, or the only one; all: each becomes a model "
+          "in the folder OUT")
       ->type_name("NAME");
   add_choice(*command, "--to", arguments->save.format, format_choices(&FormatInfo::can_write),
              "Form of OUT; auto goes by its name: " + names_of_formats());

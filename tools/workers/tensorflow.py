@@ -151,7 +151,11 @@ class TensorFlow(Backend):
         operations = wrapped.graph.get_operations()
         feeds = [item.outputs[0] for item in operations if item.type == "Placeholder"]
         # Of a node that something reads, other outputs are left over: states of a loop, statistics of a normalization.
-        unread = [item for item in operations if item.type not in ("Placeholder", "Const") and not any(tensor.consumers() for tensor in item.outputs)]
+        # Nodes of a branch of TensorFlow 1 depend on an Identity of a Switch without reading it.
+        def computes(item):
+            return item.type not in ("Placeholder", "Const") and not (item.type == "Identity" and item.inputs[0].op.type == "Switch")
+
+        unread = [item for item in operations if computes(item) and not any(tensor.consumers() for tensor in item.outputs)]
         fetches = [tensor for item in unread for tensor in item.outputs]
         if not fetches:
             raise WorkerError("unsupported", "the graph has no outputs")

@@ -1,5 +1,6 @@
 """PyTorch: files of torch.export and of TorchScript, and ONNX through onnx2torch."""
 import contextlib
+import json
 
 from _protocol import THREADS, Backend, Model, import_runtime, number, option, serve
 from _onnx import ports_of
@@ -136,6 +137,37 @@ def port_of_fake(name, value):
     return Port(name, type_code(value.dtype), [size if isinstance(size, int) else None if len(str(size)) > 32 else str(size) for size in value.shape])
 
 
+def structure_in(options, name):
+    """The containers of inputs or outputs, with names in the places of tensors; None: there are none."""
+    try:
+        return json.loads(options[name]) if options[name] else None
+    except ValueError:
+        raise WorkerError("invalid", f"option {name} is no JSON") from None
+
+
+def leaves_of(tree):
+    """What is in containers, in its order."""
+    if isinstance(tree, dict):
+        tree = tree.values()
+    elif not isinstance(tree, (list, tuple)):
+        return [] if tree is None else [tree]
+    return [leaf for part in tree for leaf in leaves_of(part)]
+
+
+def filled(type, tree, values):
+    """An argument of this TorchScript type, whose tensors are the next of the values."""
+    kind = type.kind()
+    if kind == "OptionalType":
+        return filled(type.getElementType(), tree, values)
+    if kind == "TupleType":
+        return tuple(filled(part, each, values) for part, each in zip(type.elements(), tree))
+    if kind == "ListType":
+        return [filled(type.getElementType(), each, values) for each in tree]
+    if kind == "DictType":
+        return {key: filled(type.getValueType(), each, values) for key, each in tree.items()}
+    return next(values)
+
+
 class Torch(Backend):
     runtime = "PyTorch"
 
@@ -147,6 +179,8 @@ class Torch(Backend):
             "device": option("where the model runs", "cpu", self.devices),
             "threads": THREADS,
             "precision": option("autocast to a shorter type", "default", ["default", *PRECISIONS]),
+            "inputs": option("containers that hold the inputs of a TorchScript module, as source_inputs in a converted model's metadata", ""),
+            "outputs": option("the same of outputs, as source_outputs", ""),
             "onednn": option("oneDNN's kernels on the CPU; off: PyTorch's own and NNPACK's", "on", ["on", "off"]),
         }
         self.own_threads = self.torch.get_num_threads()
@@ -165,8 +199,11 @@ class Torch(Backend):
         if format == "torch-export":
             graph_module, *ports = self.exported(path, options["device"])
             return Exported(graph_module, self.torch, settings, options, *ports)
-        load = {"torchscript": self.scripted, "onnx": self.converted}[format]
-        return Module(self.torch, settings, options, *load(path, options["device"]))
+        if format == "torchscript":
+            loaded = self.scripted(path, options["device"], structure_in(options, "inputs"), structure_in(options, "outputs"))
+        else:
+            loaded = self.converted(path, options["device"])
+        return Module(self.torch, settings, options, *loaded)
 
     def settings(self, options):
         """A function that sets what PyTorch keeps for the whole process."""
@@ -205,15 +242,15 @@ class Torch(Backend):
         except Exception:  # whatever else it is, the error of TorchScript tells more
             return False
 
-    def scripted(self, path, device):
+    def scripted(self, path, device, given, returned_as):
         try:
             module = self.torch.jit.load(path, map_location=device).eval()
         except RuntimeError:
             if self.is_state_dict(path):
                 raise WorkerError("unsupported", "the file contains weights without a network (a state dict): save the network with torch.export or torch.jit") from None
             raise
-        schema, inputs = module.forward.schema, []
-        for argument in schema.arguments[1:]:
+        schema, inputs = module.forward.schema, [Port(name) for name in leaves_of(given)]
+        for argument in schema.arguments[1:] if given is None else []:
             text = str(argument.type)
             if text in ("Tensor", "Optional[Tensor]", "List[Tensor]"):
                 inputs.append(Port(argument.name, kind="sequence" if text.startswith("List") else "tensor", optional=argument.has_default_value()))
@@ -222,11 +259,19 @@ class Torch(Backend):
         returned = schema.returns[0].type
         parts = returned.elements() if returned.kind() == "TupleType" else [returned]
         outputs = [Port(f"output_{place}", kind="sequence" if part.kind() == "ListType" else "tensor") for place, part in enumerate(parts)]
-        if any(part.kind() not in ("TensorType", "ListType") for part in parts):
+        if returned_as is not None:
+            outputs = [Port(name) for name in leaves_of(returned_as)]
+        elif any(part.kind() not in ("TensorType", "ListType") for part in parts):
             raise WorkerError("unsupported", f"the module returns {returned}")
 
         def function(values):
-            raw = module(*values)
+            if given is None:
+                raw = module(*values)
+            else:
+                values, places = iter(values), zip(schema.arguments[1:], given["args"])
+                raw = module(**{argument.name: filled(argument.type, tree, values) for argument, tree in places if tree is not None})
+            if returned_as is not None:
+                return leaves_of(raw)
             return list(raw) if returned.kind() == "TupleType" else [raw]
 
         return function, inputs, outputs

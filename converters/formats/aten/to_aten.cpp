@@ -42,6 +42,9 @@ Result<foreign::Model> to_aten(ir::Model& model, std::vector<Diagnostic>& findin
   register_all_aten_writers(writers);
   const foreign::NodePlaces places(model);
   if (auto legal = legalize::bring_to(model, write_opset, writers, findings); !legal) return std::move(legal).error();
+  legalize::compose(model, [&](std::string_view op) { return !writers.find(op) && !writers.refusal(op); });
+  writers.refuse({"RoiAlign"},  // that could not be composed
+                 {"the number of its samples depends on the size of each region", "set its sampling_ratio, to 2 say"});
   auto program = foreign::export_model(model, writers, "PyTorch", findings, &places, trace);
   if (program) copy_outputs(program->graph);
   if (program && trace) foreign::add_results(program->graph, *trace);

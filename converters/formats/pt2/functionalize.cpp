@@ -9,6 +9,8 @@
 
 #include <fmt/format.h>
 
+#include "converters/formats/pt2/body_writes.h"
+
 namespace onnxkit::pt2 {
 namespace {
 
@@ -157,19 +159,18 @@ class Functionalizer {
   Functionalizer(Graph& graph, StringPool& strings) : graph_(graph), strings_(strings) {}
 
   Result<std::vector<Written>> run() {
-    if (!has_writes()) {
-      if (auto done = run_inside(); !done) return std::move(done).error();
-      return std::vector<Written>();
-    }
+    if (auto done = run_inside(); !done) return std::move(done).error();
+    if (!has_writes()) return std::vector<Written>();
     std::vector<Node> nodes = std::move(graph_.nodes);
     graph_.nodes.clear();
-    for (Node& node : nodes) {
-      if (auto done = add(std::move(node)); !done) return std::move(done).error();
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      if (const auto writes = body_writes_.find(i); writes != body_writes_.end())
+        if (auto alone = are_alone(nodes[i], writes->second); !alone) return std::move(alone).error();
+      if (auto done = add(std::move(nodes[i])); !done) return std::move(done).error();
     }
     for (foreign::Output& output : graph_.outputs) output.value = current(output.value);
     const std::vector<Written> written = written_inputs();
     if (fault_) return *fault_;
-    if (auto done = run_inside(); !done) return std::move(done).error();
     return written;
   }
 
@@ -203,18 +204,33 @@ class Functionalizer {
                        [](const Node& node) { return !functional_form(node.op).empty(); });
   }
 
+  /// Writes of branches and loops become such of the nodes behind them.
   Result<void> run_inside() {
-    for (Node& node : graph_.nodes) {
-      for (Argument& argument : node.arguments) {
-        auto* body = std::get_if<std::unique_ptr<Graph>>(&argument.content);
-        if (!body || !*body) continue;
-        const auto written = functionalize(**body, strings_);
-        if (!written) return written.error();
-        if (!written->empty())
-          return make_error("not-supported", fmt::format("a branch or loop writes into {}, which lies outside of it",
-                                                         quote((*body)->name_of(written->front().input))));
-      }
+    std::vector<Node> nodes = std::move(graph_.nodes);
+    graph_.nodes.clear();
+    for (Node& node : nodes) {
+      auto writes = expose_body_writes(graph_, node, strings_);
+      if (!writes) return std::move(writes).error();
+      if (!writes->operands.empty()) body_writes_.emplace(graph_.nodes.size(), std::move(writes->operands));
+      graph_.nodes.push_back(std::move(node));
+      for (Node& copy : writes->copies) graph_.nodes.push_back(std::move(copy));
     }
+    return {};
+  }
+
+  /// Whether what a branch or loop writes into has no elements that it also reads in another way.
+  Result<void> are_alone(const Node& node, const std::vector<ValueId>& written) const {
+    std::vector<ValueId> roots;
+    for (const Argument& argument : node.arguments) {
+      const auto* list = argument.as<Argument::List>();
+      for (std::size_t i = 0; list && i < list->size(); ++i)
+        if (const ValueId* operand = (*list)[i].as<ValueId>()) roots.push_back(root_of(*operand));
+    }
+    for (const ValueId operand : written)
+      if (std::count(roots.begin(), roots.end(), root_of(operand)) != 1)
+        return make_error("not-supported",
+                          fmt::format("a branch or loop writes into {}, and reads a view of it from outside",
+                                      quote(graph_.name_of(operand))));
     return {};
   }
 
@@ -493,6 +509,7 @@ class Functionalizer {
   std::unordered_map<ValueId, std::size_t> writes_;            ///< by root
   std::unordered_map<ValueId, std::vector<ValueId>> targets_;  ///< by root: what was written to, in order
   std::unordered_map<ValueId, Content> contents_;
+  std::unordered_map<std::size_t, std::vector<ValueId>> body_writes_;  ///< by node
   std::optional<Error> fault_;
   std::vector<std::pair<ValueId, ValueId>> pending_;
 };

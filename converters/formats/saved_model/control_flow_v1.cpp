@@ -408,8 +408,8 @@ class Restructurer {
     std::vector<std::string_view> parameters;
     for (const std::string_view operand : parts.operands) parameters.push_back(parts.parameters.at(operand));
     for (FunctionDef& side : sides) complete(side, parameters);
-    NodeDef& made = table_.add(fmt::format("{}/branches", scope_of(*merges.front())),
-                               known ? "StatefulPartitionedCall" : "If");
+    NodeDef& made =
+        table_.add(fmt::format("{}/branches", scope_of(*merges.front())), known ? "StatefulPartitionedCall" : "If");
     if (known) {
       made.attributes.emplace_back("f", add_function(made, "f", std::move(sides[*known ? 1 : 0])));
     } else {
@@ -482,9 +482,9 @@ class Restructurer {
   std::size_t depth_ = 0;
   std::unordered_map<const NodeDef*, Loop> loops_;
   std::unordered_map<const NodeDef*, Branch> branches_;
-  std::unordered_map<const NodeDef*, std::vector<NodeDef*>> exits_;           ///< by Switch
-  std::unordered_map<std::string_view, std::vector<NodeDef*>> scopes_;        ///< of Merge nodes
-  std::unordered_set<const NodeDef*> indexed_;                               ///< Merge nodes whose index is read
+  std::unordered_map<const NodeDef*, std::vector<NodeDef*>> exits_;     ///< by Switch
+  std::unordered_map<std::string_view, std::vector<NodeDef*>> scopes_;  ///< of Merge nodes
+  std::unordered_set<const NodeDef*> indexed_;                          ///< Merge nodes whose index is read
   std::vector<NodeDef*> loops_in_order_, merges_in_order_;
 };
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
+#include <tuple>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -10,13 +12,12 @@
 #include "converters/containers/crc32c.h"
 #include "converters/containers/sorted_table_writer.h"
 #include "converters/formats/saved_model/dtype.h"
-#include "converters/formats/saved_model/operators.h"
+#include "converters/formats/saved_model/node_writer.h"
 
 namespace onnxkit::saved_model {
 namespace {
 
 using containers::ProtoMessage;
-using foreign::Argument;
 using foreign::Graph;
 using foreign::ValueId;
 
@@ -25,111 +26,12 @@ constexpr std::string_view filename_node = "save/Const", names_node = "save/Rest
                            restore_op = "save/restore_all", save_node = "save/SaveV2",
                            saved_node = "save/control_dependency";
 
-std::int64_t type_number(ElementType elem) {
-  constexpr std::int64_t last = 25;
-  for (std::int64_t type = 1; type <= last; ++type)
-    if (elem_of(type) == elem) return type;
-  return 0;
+/// What a frozen graph calls "x:0".
+std::string_view node_of_tensor(std::string_view tensor) {
+  return tensor.ends_with(":0") ? tensor.substr(0, tensor.size() - 2) : tensor;
 }
 
-// ---- messages
-
-ProtoMessage shape_message(const std::vector<std::int64_t>& dims) {
-  ProtoMessage shape;
-  for (const std::int64_t dim : dims) {
-    ProtoMessage size;
-    if (dim != 0) size.integer(1, dim);
-    shape.message(2, std::move(size));
-  }
-  return shape;
-}
-
-/// Open sizes are -1.
-ProtoMessage shape_message(const foreign::TensorType& type) {
-  ProtoMessage shape;
-  if (!type.shape) {
-    shape.integer(3, 1);
-    return shape;
-  }
-  std::vector<std::int64_t> dims;
-  for (const foreign::Size& size : *type.shape) dims.push_back(size.constant < 0 ? -1 : size.constant);
-  return shape_message(dims);
-}
-
-ProtoMessage entry_message(std::string_view key, ProtoMessage value) {
-  ProtoMessage entry;
-  entry.text(1, key);
-  entry.message(2, std::move(value));
-  return entry;
-}
-
-/// A node on its way: attributes are written in the order of their names.
-class NodeMessage {
- public:
-  NodeMessage(std::string_view name, std::string_view op) {
-    node_.text(1, name);
-    node_.text(2, op);
-  }
-  void input(std::string_view reference) { node_.text(3, reference); }
-  void attribute(std::string_view name, ProtoMessage value) { attributes_.insert_or_assign(name, std::move(value)); }
-  void type(std::string_view name, std::int64_t number) {
-    ProtoMessage value;
-    value.integer(6, number);
-    attribute(name, std::move(value));
-  }
-  void types(std::string_view name, const std::vector<std::int64_t>& numbers) {
-    ProtoMessage list, value;
-    list.packed(6, numbers);
-    value.message(1, std::move(list));
-    attribute(name, std::move(value));
-  }
-  void text(std::string_view name, std::string_view content) {
-    ProtoMessage value;
-    value.text(2, content);
-    attribute(name, std::move(value));
-  }
-  void integer(std::string_view name, std::int64_t number) {
-    ProtoMessage value;
-    value.integer(3, number);
-    attribute(name, std::move(value));
-  }
-  void shape(std::string_view name, ProtoMessage shape) {
-    ProtoMessage value;
-    value.message(7, std::move(shape));
-    attribute(name, std::move(value));
-  }
-  void tensor(std::string_view name, ProtoMessage tensor) {
-    ProtoMessage value;
-    value.message(8, std::move(tensor));
-    attribute(name, std::move(value));
-  }
-  ProtoMessage finish() {
-    for (auto& [name, value] : attributes_) node_.message(5, entry_message(name, std::move(value)));
-    return std::move(node_);
-  }
-
- private:
-  ProtoMessage node_;
-  std::map<std::string_view, ProtoMessage> attributes_;
-};
-
-/// The name of a node: [A-Za-z0-9.][A-Za-z0-9_.\-/]*
-std::string node_name(std::string_view name) {
-  const auto is_plain = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.';
-  };
-  name.remove_prefix(std::min(name.find_first_not_of('/'), name.size()));
-  std::string made;
-  for (const char c : name) made += is_plain(c) || c == '_' || c == '-' || c == '/' ? c : '_';
-  return made.empty() || !is_plain(made.front()) ? "x" + made : made;
-}
-
-bool lists_values(const Argument& argument) {
-  const auto* list = argument.as<Argument::List>();
-  return list && !list->empty() && list->front().as<ValueId>();
-}
-
-bool is_input(const Argument& argument) { return argument.as<ValueId>() || lists_values(argument); }
+enum class Container : std::uint8_t { saved_model, saved_model_with_variables, frozen_graph };
 
 struct Variable {
   std::string name;
@@ -140,31 +42,31 @@ struct Variable {
 
 class GraphWriter {
  public:
-  GraphWriter(const foreign::Model& model, bool has_variables)
-      : graph_(model.graph), has_variables_(has_variables), references_(graph_.values.size()) {
+  GraphWriter(const foreign::Model& model, Container container)
+      : graph_(model.graph), container_(container), writer_(graph_, library_, false) {
     for (const std::string_view name :
          {filename_node, names_node, slices_node, restored_node, restore_op, save_node, saved_node})
-      names_.emplace(name);
+      writer_.reserve(name);
     reserve_outputs();
   }
 
   Result<ModelFiles> write() {
     ModelFiles files;
-    for (const ValueId input : graph_.inputs) write_placeholder(input);
-    for (const foreign::Tensor& tensor : graph_.tensors) write_tensor(tensor);
-    for (const foreign::Node& node : graph_.nodes) write_node(node);
+    write_nodes();
     ProtoMessage signature = signature_message();
     if (!variables_.empty()) write_saver();
-    if (fault_) return *fault_;
-    ProtoMessage versions;
-    constexpr std::int64_t producer = 1882, first_consumer = 12;
-    versions.integer(1, producer);
-    versions.integer(2, first_consumer);
-    nodes_.message(4, std::move(versions));
+    if (library_.fault) return *library_.fault;
     files.model.integer(1, 1);
     files.model.message(2, meta_graph(std::move(signature)));
     if (!variables_.empty()) write_bundle(files);
     return files;
+  }
+
+  Result<ProtoMessage> write_graph() {
+    write_nodes();
+    signature_message();
+    if (library_.fault) return *library_.fault;
+    return graph_message();
   }
 
  private:
@@ -176,64 +78,71 @@ class GraphWriter {
     for (const foreign::Node& node : graph_.nodes)
       if (!node.outputs.empty()) firsts.insert(index_of(node.outputs.front()));
     for (const foreign::Output& output : graph_.outputs) {
-      std::string name = unique(node_name(output.name));
-      if (firsts.contains(index_of(output.value)) && !computed_outputs_.contains(index_of(output.value)))
+      std::string name = unique(port_name(output.name));
+      // Outputs of a frozen graph are nodes that nothing reads.
+      if (container_ != Container::frozen_graph && firsts.contains(index_of(output.value)) &&
+          !computed_outputs_.contains(index_of(output.value)))
         computed_outputs_.emplace(index_of(output.value), name);
       output_names_.push_back(std::move(name));
     }
   }
 
-  std::string unique(std::string name) {
-    std::string made = name;
-    for (std::size_t count = 1; !names_.insert(made).second; ++count) made = fmt::format("{}_{}", name, count);
-    return made;
+  std::string port_name(std::string_view name) const {
+    return node_name(container_ == Container::frozen_graph ? node_of_tensor(name) : name);
   }
 
-  std::int64_t type_of(ValueId id) {
-    const auto& type = graph_.values[index_of(id)].type;
-    const std::int64_t number = type ? type_number(type->elem) : 0;
-    if (number == 0) lacks_type(graph_.name_of(id), type ? type->elem : ElementType::undefined);
-    return number;
-  }
-
-  void lacks_type(std::string_view name, ElementType elem) {
-    if (!fault_)
-      fault_ = make_error("not-supported", fmt::format("{} has elements of type {}, which TensorFlow lacks",
-                                                       quote(name), name_of(elem)));
-  }
+  std::string unique(std::string name) { return writer_.unique(std::move(name)); }
 
   // ---- nodes
 
-  void add(NodeMessage& node) { nodes_.message(1, node.finish()); }
+  void write_nodes() {
+    for (const ValueId input : graph_.inputs) write_placeholder(input);
+    for (const foreign::Tensor& tensor : graph_.tensors) write_tensor(tensor);
+    for (const foreign::Node& node : graph_.nodes) {
+      const auto output = computed_outputs_.find(index_of(node.outputs.front()));
+      writer_.write_node(node, output == computed_outputs_.end() ? std::string() : output->second);
+    }
+  }
+
+  ProtoMessage graph_message() {
+    ProtoMessage graph, versions;
+    for (ProtoMessage& node : writer_.nodes()) graph.message(1, std::move(node));
+    if (!library_.functions.empty()) {
+      ProtoMessage library;
+      for (ProtoMessage& function : library_.functions) library.message(1, std::move(function));
+      graph.message(2, std::move(library));
+    }
+    constexpr std::int64_t producer = 1882, first_consumer = 12;
+    versions.integer(1, producer);
+    versions.integer(2, first_consumer);
+    graph.message(4, std::move(versions));
+    return graph;
+  }
 
   void write_placeholder(ValueId input) {
-    const std::string name = unique(node_name(graph_.name_of(input)));
-    references_[index_of(input)] = name;
+    const std::string name = unique(port_name(graph_.name_of(input)));
+    writer_.refer(input, name);
     NodeMessage node(name, "Placeholder");
-    node.type("dtype", type_of(input));
+    node.type("dtype", writer_.type_of(input));
     if (const auto& type = graph_.values[index_of(input)].type) node.shape("shape", shape_message(*type));
     add(node);
   }
 
   void write_tensor(const foreign::Tensor& tensor) {
     constexpr std::size_t least_variable = 1024;
-    const std::int64_t type = type_number(tensor.elem);
-    if (type == 0) return lacks_type(tensor.name, tensor.elem);
+    if (tensor.bytes.size() >= least_variable) {
+      // Weights that bodies of nodes read, too.
+      const auto [known, is_new] = weights_.emplace(std::tuple(tensor.bytes.data(), tensor.elem, tensor.dims), &tensor);
+      if (!is_new) {
+        writer_.refer(tensor.value, writer_.reference(known->second->value));
+        return writer_.set_type(tensor.value, type_number(tensor.elem));
+      }
+    }
     const std::string name = unique(node_name(graph_.name_of(tensor.value)));
-    references_[index_of(tensor.value)] = name;
-    if (has_variables_ && tensor.bytes.size() >= least_variable) return write_variable(name, tensor);
-    ProtoMessage content;
-    content.integer(1, type);
-    content.message(2, shape_message(tensor.dims));
-    content.content(4, {reinterpret_cast<const char*>(tensor.bytes.data()), tensor.bytes.size()});
-    write_constant(name, type, std::move(content));
-  }
-
-  void write_constant(std::string_view name, std::int64_t type, ProtoMessage content) {
-    NodeMessage node(name, "Const");
-    node.type("dtype", type);
-    node.tensor("value", std::move(content));
-    add(node);
+    const bool is_variable =
+        container_ == Container::saved_model_with_variables && tensor.bytes.size() >= least_variable;
+    if (!is_variable || type_number(tensor.elem) == 0) return writer_.write_tensor(tensor, name);
+    write_variable(name, tensor);
   }
 
   void write_variable(const std::string& name, const foreign::Tensor& tensor) {
@@ -247,75 +156,19 @@ class GraphWriter {
     read.input(handle);
     read.type("dtype", type_number(tensor.elem));
     add(read);
+    writer_.refer(tensor.value, name);
+    writer_.set_type(tensor.value, type_number(tensor.elem));
     variables_.push_back({handle, &tensor});
   }
 
-  void write_node(const foreign::Node& node) {
-    const ValueId first = node.outputs.front();
-    const auto output = computed_outputs_.find(index_of(first));
-    const std::string name =
-        output != computed_outputs_.end() ? output->second : unique(node_name(graph_.name_of(first)));
-    for (std::size_t o = 0; o < node.outputs.size(); ++o)
-      if (node.outputs[o] != ValueId::none)
-        references_[index_of(node.outputs[o])] = o == 0 ? name : fmt::format("{}:{}", name, o);
-    NodeMessage made(name, node.op);
-    for (const Argument& argument : node.arguments) {
-      if (const auto* id = argument.as<ValueId>())
-        made.input(references_[index_of(*id)]);
-      else if (lists_values(argument))
-        for (const Argument& item : *argument.as<Argument::List>())
-          made.input(references_[index_of(*item.as<ValueId>())]);
-      else
-        write_attribute(made, argument);
-    }
-    write_derived(made, node);
-    add(made);
-  }
-
-  static void write_attribute(NodeMessage& node, const Argument& argument) {
-    ProtoMessage value, list;
-    if (const auto* flag = argument.as<bool>()) value.integer(5, *flag ? 1 : 0);
-    if (const auto* integer = argument.as<std::int64_t>()) value.integer(3, *integer);
-    if (const auto* real = argument.as<double>()) value.real(4, static_cast<float>(*real));
-    if (const auto* text = argument.as<std::string_view>()) value.text(2, *text);
-    if (const auto* elem = argument.as<ElementType>()) value.integer(6, type_number(*elem));
-    if (const auto* items = argument.as<Argument::List>()) {
-      std::vector<std::int64_t> integers;
-      for (const Argument& item : *items)
-        if (const auto* integer = item.as<std::int64_t>()) integers.push_back(*integer);
-      if (!integers.empty()) list.packed(3, integers);
-      value.message(1, std::move(list));
-    }
-    node.attribute(argument.name, std::move(value));
-  }
-
-  /// "T=0 N=1"
-  void write_derived(NodeMessage& made, const foreign::Node& node) {
-    std::string_view rest = to_tensorflow::derived_attributes(node.op);
-    std::vector<const Argument*> inputs;
-    for (const Argument& argument : node.arguments)
-      if (is_input(argument)) inputs.push_back(&argument);
-    while (!rest.empty()) {
-      const std::string_view item = rest.substr(0, rest.find(' '));
-      rest.remove_prefix(std::min(rest.size(), item.size() + 1));
-      const std::size_t split = item.find('=');
-      const std::string_view name = item.substr(0, split);
-      const auto place = static_cast<std::size_t>(item[split + 1] - '0');
-      if (place >= inputs.size()) continue;
-      const auto* list = inputs[place]->as<Argument::List>();
-      if (name == "N" && list)
-        made.integer(name, static_cast<std::int64_t>(list->size()));
-      else
-        made.type(name, type_of(list ? *list->front().as<ValueId>() : *inputs[place]->as<ValueId>()));
-    }
-  }
+  void add(NodeMessage& node) { writer_.add(node); }
 
   // ---- the signature
 
   ProtoMessage tensor_info(std::string_view node, ValueId value) {
     ProtoMessage info;
     info.text(1, node.find(':') == node.npos ? fmt::format("{}:0", node) : std::string(node));
-    info.integer(2, type_of(value));
+    info.integer(2, writer_.type_of(value));
     if (const auto& type = graph_.values[index_of(value)].type) info.message(3, shape_message(*type));
     return info;
   }
@@ -324,15 +177,15 @@ class GraphWriter {
     ProtoMessage signature;
     std::map<std::string_view, ProtoMessage> inputs, outputs;
     for (const ValueId input : graph_.inputs)
-      inputs.emplace(graph_.name_of(input), tensor_info(references_[index_of(input)], input));
+      inputs.emplace(graph_.name_of(input), tensor_info(writer_.reference(input), input));
     for (std::size_t o = 0; o < graph_.outputs.size(); ++o) {
       const ValueId value = graph_.outputs[o].value;
       const std::string& name = output_names_[o];
       const auto computed = computed_outputs_.find(index_of(value));
       if (computed == computed_outputs_.end() || computed->second != name) {
         NodeMessage node(name, "Identity");
-        node.input(references_[index_of(value)]);
-        node.type("T", type_of(value));
+        node.input(writer_.reference(value));
+        node.type("T", writer_.type_of(value));
         add(node);
       }
       outputs.emplace(graph_.outputs[o].name, tensor_info(name, value));
@@ -364,9 +217,9 @@ class GraphWriter {
       names.push_back(variable.name);
       types.push_back(type_number(variable.tensor->elem));
     }
-    write_constant(filename_node, dt_string, text_tensor({"model"}, true));
-    write_constant(names_node, dt_string, text_tensor(names, false));
-    write_constant(slices_node, dt_string, text_tensor(std::vector<std::string_view>(names.size()), false));
+    writer_.write_constant(filename_node, dt_string, text_tensor({"model"}, true));
+    writer_.write_constant(names_node, dt_string, text_tensor(names, false));
+    writer_.write_constant(slices_node, dt_string, text_tensor(std::vector<std::string_view>(names.size()), false));
     NodeMessage restored(restored_node, "RestoreV2"), all(restore_op, "NoOp"), save(save_node, "SaveV2");
     for (NodeMessage* node : {&restored, &save}) {
       for (const std::string_view input : {filename_node, names_node, slices_node}) node->input(input);
@@ -386,7 +239,7 @@ class GraphWriter {
       assigned.type("dtype", types[v]);
       add(assigned);
       all.input(fmt::format("^{}", assignments_.back()));
-      save.input(references_[index_of(variables_[v].tensor->value)]);
+      save.input(writer_.reference(variables_[v].tensor->value));
     }
     add(all);
     add(save);
@@ -413,7 +266,7 @@ class GraphWriter {
       ProtoMessage definition;
       definition.text(1, fmt::format("{}:0", variables_[v].name));
       definition.text(2, assignments_[v]);
-      definition.text(3, fmt::format("{}:0", references_[index_of(variables_[v].tensor->value)]));
+      definition.text(3, fmt::format("{}:0", writer_.reference(variables_[v].tensor->value)));
       definition.integer(5, 1);
       definition.text(6, fmt::format("save/Identity_{}:0", v));
       definition.integer(7, 1);
@@ -428,7 +281,7 @@ class GraphWriter {
     info.text(4, "serve");
     info.integer(7, 1);
     graph.message(1, std::move(info));
-    graph.message(2, std::move(nodes_));
+    graph.message(2, graph_message());
     if (!variables_.empty()) {
       graph.message(3, saver_message());
       for (const std::string_view collection : {"trainable_variables", "variables"})
@@ -462,16 +315,15 @@ class GraphWriter {
   }
 
   const Graph& graph_;
-  bool has_variables_;
-  ProtoMessage nodes_;
-  std::vector<std::string> references_;  ///< by ValueId: "node", "node:1"
-  std::unordered_set<std::string> names_;
+  Container container_;
+  FunctionLibrary library_;
+  NodeWriter writer_;
   std::vector<std::string> output_names_;
   std::unordered_map<std::size_t, std::string>
       computed_outputs_;  ///< by ValueId: the name of the node that computes it
+  std::map<std::tuple<const std::byte*, ElementType, std::vector<std::int64_t>>, const foreign::Tensor*> weights_;
   std::vector<Variable> variables_;
   std::vector<std::string> assignments_;
-  std::optional<Error> fault_;
 };
 
 }  // namespace
@@ -480,10 +332,21 @@ Result<ModelFiles> model_files(const foreign::Model& model, std::uint64_t most_b
   std::uint64_t weights = 0;
   for (const foreign::Tensor& tensor : model.graph.tensors) weights += tensor.bytes.size();
   if (weights < most_bytes) {
-    auto files = GraphWriter(model, false).write();
+    auto files = GraphWriter(model, Container::saved_model).write();
     if (!files || files->model.size() <= most_bytes) return files;
   }
-  return GraphWriter(model, true).write();
+  return GraphWriter(model, Container::saved_model_with_variables).write();
+}
+
+std::string tensor_of_output(std::string_view output) { return fmt::format("{}:0", node_name(node_of_tensor(output))); }
+
+Result<ProtoMessage> frozen_graph(const foreign::Model& model, std::uint64_t most_bytes) {
+  auto graph = GraphWriter(model, Container::frozen_graph).write_graph();
+  if (!graph || graph->size() <= most_bytes) return graph;
+  Error error = make_error("not-supported", fmt::format("the graph takes {} bytes; a frozen graph has at most {}",
+                                                        graph->size(), most_bytes));
+  error.diagnostic.help = "--to saved-model keeps weights outside of the graph";
+  return error;
 }
 
 }  // namespace onnxkit::saved_model

@@ -24,4 +24,11 @@ struct ModelFiles {
 /// not-supported.
 Result<ModelFiles> model_files(const foreign::Model& model, std::uint64_t most_bytes = 0x7fffffff);
 
+/// The same graph as a message GraphDef with all weights: outputs are nodes that nothing reads, in their order. "x:0" names the node "x", as in
+/// TensorFlow. Error codes: not-supported, also where the message takes more than `most_bytes`.
+Result<containers::ProtoMessage> frozen_graph(const foreign::Model& model, std::uint64_t most_bytes = 0x7fffffff);
+
+/// What TensorFlow calls an output of this name in such a graph.
+std::string tensor_of_output(std::string_view output);
+
 }  // namespace onnxkit::saved_model

@@ -37,6 +37,11 @@ std::optional<std::size_t> input_place(const Graph& graph, ValueId value) {
 bool reserves_list(const Node& node) { return node.op == "TensorListReserve" || node.op == "TensorArrayV3"; }
 bool writes_element(const Node& node) { return node.op == "TensorListSetItem" || node.op == "TensorArrayWriteV3"; }
 
+/// The element that a node writes into a list.
+ValueId written_item(const Node& node) {
+  return given_value(node, node.op == "TensorListPushBack" ? "tensor" : "item");
+}
+
 /// What is done with a value that a loop passes on.
 enum class Passing : std::uint8_t { carried, constant, gathered, overwritten };
 
@@ -70,10 +75,12 @@ class LoopReader {
     if (body_.outputs[i].value == body_.inputs[i]) return Passing::constant;
     const Node* reserved = outside_.writer(operands_[i]);
     const Node* written = in_body_.writer(body_.outputs[i].value);
-    if (!reserved || !reserves_list(*reserved) || !written || !writes_element(*written) ||
-        given_value(*written, "input_handle") != body_.inputs[i] || in_body_.uses(body_.inputs[i]) != 1 ||
-        in_body_.uses(body_.outputs[i].value) != 1 || in_condition_.uses(condition_.inputs[i]) != 0)
+    if (!reserved || !written || given_value(*written, "input_handle") != body_.inputs[i] ||
+        in_body_.uses(body_.inputs[i]) != 1 || in_body_.uses(body_.outputs[i].value) != 1 ||
+        in_condition_.uses(condition_.inputs[i]) != 0)
       return Passing::carried;
+    if (reserved->op == "EmptyTensorList" && written->op == "TensorListPushBack") return Passing::gathered;
+    if (!reserves_list(*reserved) || !writes_element(*written)) return Passing::carried;
     const ValueId index = given_value(*written, "index");
     if (is_number(in_body_, index, 0) && is_number(outside_, given_value(*reserved, "num_elements"), 1))
       return Passing::overwritten;
@@ -179,7 +186,7 @@ class LoopReader {
       } else if (kinds[i] == Passing::constant) {
         constants.push_back(graph.inputs[i]);
       } else if (is_body) {
-        items.push_back(given_value(*in_body_.writer(graph.outputs[i].value), "item"));
+        items.push_back(written_item(*in_body_.writer(graph.outputs[i].value)));
       }
     }
     carried.insert(carried.end(), constants.begin(), constants.end());
@@ -222,7 +229,8 @@ void rewrite_loop(Graph& graph, GraphIndex& index, Node& node, std::unordered_ma
 /// 0, 1, ... up to a limit; none for other values.
 ValueId limit_of_range(const GraphIndex& index, ValueId value) {
   const Node* range = index.writer(value, "Range");
-  if (!range || !is_number(index, given_value(*range, "start"), 0) || !is_number(index, given_value(*range, "delta"), 1))
+  if (!range || !is_number(index, given_value(*range, "start"), 0) ||
+      !is_number(index, given_value(*range, "delta"), 1))
     return ValueId::none;
   return given_value(*range, "limit");
 }

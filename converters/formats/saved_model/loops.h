@@ -5,8 +5,8 @@
 namespace onnxkit::saved_model {
 
 /// Tells apart what TensorFlow's While passes from pass to pass. Its node gets lists in place of `inputs`: `carried`, `constants` that the
-/// body only reads, and `counts`, the lengths of lists of which each pass writes one element: these become results that are gathered,
-/// behind those that are carried. `keeps_last` tells for each whether all passes write the same place. Where the condition compares counters
+/// body only reads, and `counts`, the lengths of lists of which each pass writes one element, none where it adds one: these become results that
+/// are gathered, behind those that are carried. `keeps_last` tells for each whether all passes write the same place. Where the condition compares counters
 /// with limits, `starts` and `limits` are these.
 void resolve_loops(foreign::Graph& graph);
 

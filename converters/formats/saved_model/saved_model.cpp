@@ -40,10 +40,16 @@ foreign::TensorType type_of(std::int64_t type, bool has_rank, const std::vector<
   return made;
 }
 
-Result<const SignatureDef*> chosen_signature(const MetaGraph& graph, std::string_view& name) {
+/// What a SavedModel offers; names with two underscores are for TensorFlow's own loader.
+std::vector<std::string_view> names_of_signatures(const MetaGraph& graph) {
   std::vector<std::string_view> names;
   for (const auto& [key, signature] : graph.signatures)
     if (!key.starts_with("__")) names.push_back(key);
+  return names;
+}
+
+Result<const SignatureDef*> chosen_signature(const MetaGraph& graph, std::string_view& name) {
+  const std::vector<std::string_view> names = names_of_signatures(graph);
   const bool is_any = name.empty();
   if (is_any) name = usual_signature;
   if (is_any && names.size() == 1) name = names.front();
@@ -67,11 +73,13 @@ Result<std::vector<Port>> ports_of(const std::vector<TensorInfo>& infos) {
 }
 
 /// From the graph with its ports to ONNX.
-Result<ir::Model> import(Scopes& scopes, const Mappings& mappings, const Variables& variables, std::vector<Port> inputs,
-                         const std::vector<Port>& outputs, foreign::Model& model, std::vector<Diagnostic>& findings,
-                         foreign::Trace* trace) {
+Result<ir::Model> import(Scopes& scopes, const Mappings& mappings, const Variables& variables,
+                         const VariablesBundle* bundle, std::vector<Port> inputs, const std::vector<Port>& outputs,
+                         foreign::Model& model, std::vector<Diagnostic>& findings, foreign::Trace* trace) {
   for (Port& input : inputs) name_sizes(model, input, &input == inputs.data());
   if (auto done = read_graph(scopes, mappings, variables, inputs, outputs, model); !done) return done.error();
+  if (bundle)
+    for (auto& shard : bundle->files()) model.files.push_back(std::move(shard));
   resolve_arrays(model.graph);
   resolve_loops(model.graph);
   fold_constants(model, model.graph);
@@ -157,10 +165,7 @@ Result<ir::Model> read_message(std::shared_ptr<const MappedFile> file, const std
   model.graph.name = signature;
   model.metadata.emplace_back("source_signature", signature);
   model.files.push_back(std::move(file));
-  auto imported = import(scopes, mappings, *variables, *std::move(inputs), *outputs, model, findings, trace);
-  if (imported)
-    for (auto& shard : bundle->files()) imported->files.push_back(std::move(shard));
-  return imported;
+  return import(scopes, mappings, *variables, &*bundle, *std::move(inputs), *outputs, model, findings, trace);
 }
 
 Result<ir::Model> read(const std::filesystem::path& folder, std::string_view signature,
@@ -168,6 +173,15 @@ Result<ir::Model> read(const std::filesystem::path& folder, std::string_view sig
   auto file = MappedFile::open_beneath(folder, "saved_model.pb");
   if (!file) return std::move(file).error();
   return read_message(*std::move(file), folder, signature, findings, trace);
+}
+
+Result<std::vector<std::string>> signatures(const std::filesystem::path& folder) {
+  const auto file = MappedFile::open_beneath(folder, "saved_model.pb");
+  if (!file) return file.error();
+  const auto meta = read_meta_graph((*file)->view());
+  if (!meta) return meta.error();
+  const auto names = names_of_signatures(*meta);
+  return std::vector<std::string>(names.begin(), names.end());
 }
 
 Result<ir::Model> read_frozen(std::shared_ptr<const MappedFile> file, std::vector<Diagnostic>& findings,
@@ -186,7 +200,8 @@ Result<ir::Model> read_frozen(std::shared_ptr<const MappedFile> file, std::vecto
   model.framework = "TensorFlow";
   model.graph.name = "main";
   model.files.push_back(std::move(file));
-  return import(scopes, mappings, *variables, placeholders(**graph, *model.strings), outputs, model, findings, trace);
+  return import(scopes, mappings, *variables, nullptr, placeholders(**graph, *model.strings), outputs, model, findings,
+                trace);
 }
 
 bool is_graph_def(std::string_view bytes) {

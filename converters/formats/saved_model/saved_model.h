@@ -21,6 +21,9 @@ namespace onnxkit::saved_model {
 Result<ir::Model> read(const std::filesystem::path& folder, std::string_view signature,
                        std::vector<Diagnostic>& findings, foreign::Trace* trace = nullptr);
 
+/// The signatures of a SavedModel, sorted. Error codes: cannot-read, malformed-model, not-supported.
+Result<std::vector<std::string>> signatures(const std::filesystem::path& folder);
+
 /// A file with one message GraphDef: its placeholders are inputs, what nothing reads are outputs. Error codes as above.
 Result<ir::Model> read_frozen(std::shared_ptr<const MappedFile> file, std::vector<Diagnostic>& findings,
                               foreign::Trace* trace = nullptr);

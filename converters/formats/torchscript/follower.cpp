@@ -24,6 +24,17 @@ bool is_same(const Item& a, const Item& b) {
 
 bool is_value(const Item& item) { return item.kind == Kind::tensor || item.is_number(); }
 
+/// What a variable gives from pass to pass: itself, or the items of a tuple.
+Items values_in(const Item& item) { return item.kind == Kind::tuple ? *item.items : Items{item}; }
+
+/// The other way round: as many values as the variable had, from `next` on.
+Item with_values(const Item& before, const Items& values, std::size_t& next) {
+  if (before.kind != Kind::tuple) return values[next++];
+  Items items;
+  for (std::size_t i = 0; i < before.items->size(); ++i) items.push_back(values[next++]);
+  return Item::of_items(Kind::tuple, std::move(items));
+}
+
 }  // namespace
 
 Item Follower::refuse(std::string reason) {
@@ -129,8 +140,11 @@ void Follower::unpack(const std::vector<Expression>& targets, const Item& value,
   if (value.kind == Kind::unsplit || value.may_be_several) {
     items = writer_.split(value, targets.size());
   } else if (value.kind == Kind::list || value.kind == Kind::tuple) {
+    note_read(value);
     items = *value.items;
   }
+  for (const Item& item : items)
+    if (item.kind == Kind::gathered) return void(refuse("a list is taken apart whose length only a run can tell"));
   if (items.size() != targets.size()) return void(refuse("a list has another length than it is taken apart to"));
   for (std::size_t i = 0; i < targets.size(); ++i) variables[targets[i].text] = items[i];
 }
@@ -145,9 +159,11 @@ void Follower::branch(const Statement& statement, Variables& variables) {
 }
 
 Follower::Side Follower::follow_side(const std::vector<Statement>& statements, const Variables& variables) {
-  Side side{std::make_unique<Graph>(), variables, {}};
+  Side side{std::make_unique<Graph>(), variables, {}, {}, {}};
   writer_.open(*side.graph, {});
+  enter(false, variables);
   follow(statements, side.after);
+  insides_.pop_back();
   if (has_returned_) refuse("a branch on a computed condition returns");
   side.captured = writer_.close();
   return side;
@@ -239,20 +255,27 @@ Item Follower::number_of(const Item& tensor, Kind kind) {
 void Follower::open_pass(Side& side, const std::vector<std::string_view>& names) {
   writer_.open(*side.graph, {});
   for (const std::string_view name : names) {
-    const ValueId id = side.graph->add_value(writer_.keep(name));
-    side.graph->inputs.push_back(id);
-    Item& item = side.after[name];
-    item = number_of(Item::of_value(Kind::tensor, *side.graph, id), item.kind);
+    Items values;
+    for (const Item& value : values_in(side.after[name])) {
+      const ValueId id = side.graph->add_value(writer_.keep(name));
+      side.graph->inputs.push_back(id);
+      values.push_back(number_of(Item::of_value(Kind::tensor, *side.graph, id), value.kind));
+    }
+    std::size_t next = 0;
+    side.after[name] = with_values(side.after[name], values, next);
   }
 }
 
 Follower::Side Follower::follow_condition(const Statement& statement, const std::vector<std::string_view>& names,
                                           const Variables& before) {
-  Side side{std::make_unique<Graph>(), before, {}};
+  Side side{std::make_unique<Graph>(), before, {}, {}, {}};
   open_pass(side, names);
+  enter(false, before);
   const Item goes_on = statement.kind == Statement::Kind::while_loop
                            ? value_of(statement.value, side.after)
                            : aten("lt", {{{}, side.after[pass_name]}, {{}, side.after[limit_name]}});
+  side.read = std::move(insides_.back().read);
+  insides_.pop_back();
   if (!fault_) {
     const ValueId id = writer_.here(goes_on.is_number() ? tensor_of_number(goes_on) : goes_on);
     side.graph->outputs.push_back({id, side.graph->name_of(id)});
@@ -263,21 +286,38 @@ Follower::Side Follower::follow_condition(const Statement& statement, const std:
 
 Follower::Side Follower::follow_pass(const Statement& statement, const std::vector<std::string_view>& names,
                                      const Variables& before) {
-  Side side{std::make_unique<Graph>(), before, {}};
+  Side side{std::make_unique<Graph>(), before, {}, {}, {}};
   open_pass(side, names);
+  enter(true, before);
   const bool is_range = statement.kind == Statement::Kind::for_loop;
   if (is_range && statement.targets.size() == 1) side.after[statement.targets.front().text] = side.after[pass_name];
   follow(statement.body, side.after);
   if (has_returned_) refuse("a loop whose number of passes only a run can tell returns");
   if (is_range && !fault_)
     side.after[pass_name] = aten("add", {{{}, side.after[pass_name]}, {{}, Item::of_integer(1)}});
-  for (const std::string_view name : names) {
-    if (fault_) break;
-    const Item& item = side.after[name];
-    if (item.kind != before.at(name).kind)
-      refuse(fmt::format("variable {} has another type behind a pass of a loop than before", quote(name)));
+  side.grown = std::move(insides_.back().grown);
+  insides_.pop_back();
+  const auto give_value = [&](const Item& item) {
     const ValueId id = writer_.here(item.is_number() ? tensor_of_number(item) : item);
     side.graph->outputs.push_back({id, side.graph->name_of(id)});
+  };
+  for (const auto& [name, item] : before) {
+    if (!fault_ && item.kind == Kind::list && side.after[name].items != item.items)
+      refuse(fmt::format("a loop, whose number of passes only a run can tell, gives {} another list", quote(name)));
+  }
+  for (const std::string_view name : names) {
+    if (fault_) break;
+    const Items values = values_in(side.after[name]), were = values_in(before.at(name));
+    bool is_same_type = values.size() == were.size() && side.after[name].kind == before.at(name).kind;
+    for (std::size_t i = 0; is_same_type && i < values.size(); ++i) is_same_type = values[i].kind == were[i].kind;
+    if (!is_same_type)
+      refuse(fmt::format("variable {} has another type behind a pass of a loop than before", quote(name)));
+    for (std::size_t i = 0; !fault_ && i < values.size(); ++i) give_value(values[i]);
+  }
+  for (const Inside::Grown& grown : side.grown) {
+    if (fault_) break;
+    const Item given = given_in_pass(grown);
+    if (!fault_) give_value(given);
   }
   side.captured = writer_.close();
   return side;
@@ -292,28 +332,33 @@ void Follower::open_loop(const Statement& statement, const Item* limit, std::vec
     before[limit_name] = *limit;
     names.push_back(pass_name);
   }
+  std::erase_if(names, [&](std::string_view name) { return before[name].kind == Kind::list; });
   Items carried;
   for (const std::string_view name : names) {
-    const Item& item = before[name];
-    if (!is_value(item))
-      return void(
-          refuse(fmt::format("a loop, whose number of passes only a run can tell, changes {}, which is neither "
-                             "a tensor nor a number",
-                             quote(name))));
-    carried.push_back(item.is_number() ? tensor_of_number(item) : item);
+    for (const Item& item : values_in(before[name])) {
+      if (!is_value(item))
+        return void(
+            refuse(fmt::format("a loop, whose number of passes only a run can tell, changes {}, which is neither "
+                               "a tensor nor a number",
+                               quote(name))));
+      carried.push_back(item.is_number() ? tensor_of_number(item) : item);
+    }
   }
   Side condition = follow_condition(statement, names, before);
   Side pass = follow_pass(statement, names, before);
+  for (const Inside::Grown& grown : pass.grown)
+    if (condition.read.contains(grown.list.get()))
+      refuse("the condition of a loop depends on a list that the loop appends to");
   if (fault_) return;
-  take(condition, pass.captured, names.size());
-  take(pass, condition.captured, names.size());
+  take(condition, pass.captured, carried.size());
+  take(pass, condition.captured, carried.size());
   std::vector<ValueId> reordered(condition.graph->inputs.begin(),
-                                 condition.graph->inputs.begin() + static_cast<std::ptrdiff_t>(names.size()));
+                                 condition.graph->inputs.begin() + static_cast<std::ptrdiff_t>(carried.size()));
   for (const Item& item : pass.captured) {
     const auto same = std::find_if(condition.captured.begin(), condition.captured.end(),
                                    [&](const Item& other) { return other.graph == item.graph && other.id == item.id; });
     reordered.push_back(
-        condition.graph->inputs[names.size() + static_cast<std::size_t>(same - condition.captured.begin())]);
+        condition.graph->inputs[carried.size() + static_cast<std::size_t>(same - condition.captured.begin())]);
   }
   condition.graph->inputs = std::move(reordered);
   std::vector<Argument> arguments(4);
@@ -321,9 +366,21 @@ void Follower::open_loop(const Statement& statement, const Item* limit, std::vec
   arguments[1].content = std::move(pass.graph);
   arguments[2] = writer_.argument("carried", Item::of_items(Kind::list, carried));
   arguments[3] = writer_.argument("constants", Item::of_items(Kind::list, pass.captured));
-  const Items results = writer_.node_of_tensors("higher_order.while_loop", std::move(arguments), names.size());
-  for (std::size_t i = 0; i < names.size(); ++i)
-    if (names[i] != pass_name) variables[names[i]] = number_of(results[i], before[names[i]].kind);
+  Items results =
+      writer_.node_of_tensors("higher_order.while_loop", std::move(arguments), carried.size() + pass.grown.size());
+  for (std::size_t i = 0; i < pass.grown.size(); ++i) gather(pass.grown[i], results[carried.size() + i]);
+  std::size_t next = 0;
+  for (const std::string_view name : names) {
+    for (const Item& value : values_in(before[name])) {
+      results[next] = number_of(results[next], value.kind);
+      ++next;
+    }
+  }
+  next = 0;
+  for (const std::string_view name : names) {
+    const Item after = with_values(before[name], results, next);
+    if (name != pass_name) variables[name] = after;
+  }
 }
 
 void Follower::loop(const Statement& statement, Variables& variables) {
@@ -354,7 +411,10 @@ void Follower::loop(const Statement& statement, Variables& variables) {
   if (fault_) return;
   if (range.kind != Kind::list && range.kind != Kind::tuple)
     return void(refuse("a loop has a number of passes that only a run can tell"));
+  note_read(range);
   const Items passes = *range.items;
+  for (const Item& item : passes)
+    if (item.kind == Kind::gathered) return void(refuse("a loop goes over a list whose length only a run can tell"));
   if (passes.size() > most_passes) return void(refuse("a loop has too many passes to be unrolled"));
   for (const Item& item : passes) {
     if (statement.targets.size() == 1) {

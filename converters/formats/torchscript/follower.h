@@ -3,6 +3,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -42,11 +43,32 @@ class Follower {
   void assign(const Statement& statement, Variables& variables);
   void unpack(const std::vector<Expression>& targets, const Item& value, Variables& variables);
   void branch(const Statement& statement, Variables& variables);
+  /// A branch on a computed condition, or a pass of a loop whose passes only a run can count. Of lists from outside, only a pass may append to some.
+  struct Inside {
+    struct Grown {
+      std::shared_ptr<Items> list;
+      Items added;
+    };
+    bool is_pass = false;
+    std::set<const Items*> outer, read;  ///< lists from outside; of these, those that the code looked into
+    std::vector<Grown> grown;
+  };
+  void enter(bool is_pass, const Variables& variables);
+  void note_read(const Item& item);
+  std::optional<Item> grow(std::string_view name, const Items& items);
+  Item given_in_pass(const Inside::Grown& grown);
+  void gather(const Inside::Grown& grown, Item all);
+  std::optional<Item> of_gathered(std::string_view name, const Items& items);
+  std::optional<Item> of_unbound(std::string_view name, const Items& items);
+  Item joined(const Items& parts, bool stacks, std::int64_t axis);
+
   /// A branch on a computed condition: its graph, the variables behind it, and what it takes from outside.
   struct Side {
     std::unique_ptr<foreign::Graph> graph;
     Variables after;
     Items captured;
+    std::vector<Inside::Grown> grown;
+    std::set<const Items*> read;  ///< lists from outside
   };
   Side follow_side(const std::vector<Statement>& statements, const Variables& variables);
   void give(Side& side, const std::vector<std::string_view>& names);
@@ -65,6 +87,7 @@ class Follower {
   Item value_of(const Expression& expression, Variables& variables);
   Items values_of(const std::vector<Expression>& expressions, Variables& variables);
   Item attribute(const Item& object, std::string_view name);
+  bool is_written_in_place(const Item& tensor, const Item& result);
   void set_attribute(const Item& object, std::string_view name, const Item& value);
   Item named(const Expression& expression, Variables& variables);
   Item operation(const Expression& expression, Variables& variables);
@@ -84,6 +107,8 @@ class Follower {
   std::map<std::int64_t, Item> constants_;    ///< by place
   std::map<std::pair<const foreign::Graph*, foreign::ValueId>, Item> numbers_;  ///< that tensors were made of
   std::vector<std::pair<Item, Item>> rebound_;
+  std::vector<Inside> insides_;                    ///< that the code is in
+  std::set<std::shared_ptr<Items>> stored_lists_;  ///< attributes and constants
   std::size_t steps_ = 0, depth_ = 0;
   bool has_returned_ = false;
   Item returned_;

@@ -174,11 +174,25 @@ Item Follower::attribute(const Item& object, std::string_view name) {
   return of_pickle(value, object.text.empty() ? std::string(name) : fmt::format("{}.{}", object.text, name));
 }
 
+/// "self.count += 1" gives the tensor that it writes into, which the attribute is already.
+bool Follower::is_written_in_place(const Item& tensor, const Item& result) {
+  if (tensor.kind != Kind::tensor || result.graph != &writer_.graph()) return false;
+  for (auto node = result.graph->nodes.rbegin(); node != result.graph->nodes.rend(); ++node) {
+    if (std::find(node->outputs.begin(), node->outputs.end(), result.id) == node->outputs.end()) continue;
+    const std::string_view name = node->op.substr(0, node->op.rfind('.'));
+    const Argument* self = node->find("self");
+    return name.ends_with('_') && !name.ends_with("__") && self && self->as<ValueId>() &&
+           *self->as<ValueId>() == writer_.here(tensor);
+  }
+  return false;
+}
+
 /// A buffer that is given another tensor keeps the name of the stored one; nothing else may change.
 void Follower::set_attribute(const Item& object, std::string_view name, const Item& value) {
   const Pickle stored = object.kind == Kind::object ? object.object.state()[name] : Pickle();
   if (!stored.exists() || value.kind != Kind::tensor)
     return void(refuse(fmt::format("the model changes attribute {}, which is no tensor", quote(name))));
+  if (is_written_in_place(attribute(object, name), value)) return;
   if (writer_.is_inside()) return void(refuse("code behind a computed condition changes a buffer of a module"));
   Item before = of_pickle(stored, object.text.empty() ? std::string(name) : fmt::format("{}.{}", object.text, name));
   if (before.kind != Kind::tensor)
@@ -226,7 +240,10 @@ Item Follower::of_pickle(Pickle value, const std::string& path) {
       items.push_back(of_pickle(value.is_dict() ? value.value(i) : value[i], fmt::format("{}.{}", path, i)));
     }
     --depth_;
-    return Item::of_items(value.is_list() ? Kind::list : value.is_tuple() ? Kind::tuple : Kind::dict, std::move(items));
+    const Kind kind = value.is_list() ? Kind::list : value.is_tuple() ? Kind::tuple : Kind::dict;
+    Item made = Item::of_items(kind, std::move(items));
+    stored_lists_.insert(made.items);
+    return made;
   }
   const auto callee = value.callee().global();
   if (!callee) return Item::of_kind(Kind::unknown);
@@ -352,7 +369,10 @@ std::optional<Item> Follower::builtin(std::string_view path, const std::vector<N
 
 Item Follower::aten(std::string_view name, const std::vector<NamedItem>& arguments) {
   const Items items = items_of(arguments);
-  if (name == "append" && writer_.is_inside()) return refuse("code behind a computed condition changes a list");
+  if (auto grown = grow(name, items)) return *std::move(grown);
+  for (const Item& item : items) note_read(item);
+  if (fault_) return {};
+  if (auto gathered = of_gathered(name, items)) return *std::move(gathered);
   if (auto known = known_result(name, items)) return *std::move(known);
   const std::string_view of_numbers = number_operator(name);
   const bool is_comparison =

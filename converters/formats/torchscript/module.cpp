@@ -47,18 +47,50 @@ Pickle without_tag(Pickle value) {
   return value.callee().global() == "torch.jit._pickle.restore_type_tag" ? value.arguments()[0] : value;
 }
 
+/// Reads the example inputs, whose numbers are not stored. What a pickle holds may hold itself.
+class TracedInputReader {
+ public:
+  std::optional<TracedInput> read(Pickle value, int depth) {
+    constexpr int deepest = 16;
+    constexpr std::size_t most = 10'000;
+    if (depth > deepest || ++count_ > most) return std::nullopt;
+    const auto tag = value.callee().global();
+    if (tag && tag->starts_with("torch.jit._pickle.")) return read(value.arguments()[0], depth + 1);
+    TracedInput input;
+    if (const auto record = TorchArchive::record_of(value)) {
+      if (!record->is_complete) return std::nullopt;
+      input.kind = Item::Kind::tensor;
+      input.elem = record->elem;
+      input.dims = record->view.sizes;
+      return input;
+    }
+    input.kind = value.is_tuple()  ? Item::Kind::tuple
+                 : value.is_list() ? Item::Kind::list
+                 : value.is_dict() ? Item::Kind::dict
+                                   : Item::Kind::unknown;
+    if (input.kind == Item::Kind::unknown) return std::nullopt;
+    for (std::size_t i = 0; i < value.size(); ++i) {
+      auto part = read(value.is_dict() ? value.value(i) : value[i], depth + 1);
+      const auto key = value.is_dict() ? value.key(i).text() : std::optional<std::string_view>("");
+      if (!part || !key) return std::nullopt;
+      input.parts.push_back(*std::move(part));
+      if (value.is_dict()) input.keys.emplace_back(*key);
+    }
+    return input;
+  }
+
+ private:
+  std::size_t count_ = 0;
+};
+
 /// Archives of older versions have none.
 void read_traced_inputs(Module& module) {
   constexpr std::string_view name = "traced_inputs.pkl";
   if (!module.archive.zip().find(module.archive.root() + std::string(name))) return;
   const auto pickle = module.archive.pickle(name, true);
   if (!pickle) return;
-  const Pickle inputs = without_tag(without_tag((*pickle)->root())["forward"]);
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const auto record = TorchArchive::record_of(inputs[i]);  // the numbers themselves are not stored
-    if (!record || !record->is_complete) return module.traced_inputs.clear();
-    module.traced_inputs.push_back({record->elem, record->view.sizes});
-  }
+  auto inputs = TracedInputReader().read(without_tag((*pickle)->root())["forward"], 0);
+  if (inputs) module.traced_inputs = std::move(inputs->parts);
 }
 
 }  // namespace

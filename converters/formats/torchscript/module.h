@@ -6,15 +6,19 @@
 #include <vector>
 
 #include "converters/containers/torch_archive.h"
+#include "converters/formats/torchscript/item.h"
 #include "converters/formats/torchscript/syntax.h"
 #include "onnxkit/result.h"
 
 namespace onnxkit::torchscript {
 
-/// The example inputs that a traced module was recorded with.
+/// An example input that a traced module was recorded with.
 struct TracedInput {
+  Item::Kind kind = Item::Kind::unknown;  ///< a tensor, tuple, list or dict
   ElementType elem = ElementType::undefined;
   std::vector<std::int64_t> dims;
+  std::vector<TracedInput> parts;
+  std::vector<std::string> keys;  ///< of a dict, for its parts
 };
 
 /// An archive of TorchScript: its code, read, and its objects.

@@ -95,11 +95,9 @@ std::optional<Item> of_lists(std::string_view op, std::span<const Item> operands
   if (op == "list" && is_sequence(list)) return Item::of_items(Kind::list, *list.items);
   if (operands.size() < 2) return std::nullopt;
   if (op == "__getitem__") return item_of(list, operands[1]);
-  if (op == "append" && list.kind == Kind::list) {
-    list.items->push_back(operands[1]);
-    return list;
-  }
   if (op == "add" && is_sequence(list) && operands[1].kind == list.kind) {
+    constexpr std::size_t most = std::size_t{1} << 20;
+    if (list.items->size() + operands[1].items->size() > most) return std::nullopt;
     Items both = *list.items;
     both.insert(both.end(), operands[1].items->begin(), operands[1].items->end());
     return Item::of_items(list.kind, std::move(both));

@@ -1,6 +1,9 @@
 #include "converters/formats/torchscript/torchscript.h"
 
 #include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
 
 #include "converters/formats/pt2/functionalize.h"
 #include "converters/formats/pt2/mappings.h"
@@ -34,6 +37,17 @@ std::vector<pt2::Written> changes_of_state(foreign::Graph& graph, const std::vec
   return changes;
 }
 
+/// Names of outputs go to what a written tensor holds in the end: what it held before had them until now.
+void move_names_to_outputs(foreign::Graph& graph, StringPool& strings) {
+  std::map<std::string_view, foreign::ValueId> owners;
+  for (const foreign::Output& output : graph.outputs) owners.emplace(output.name, output.value);
+  for (std::size_t i = 0; i < graph.values.size(); ++i) {
+    const auto owner = owners.find(graph.values[i].name);
+    if (owner == owners.end() || foreign::index_of(owner->second) == i || owner->first.empty()) continue;
+    graph.values[i].name = strings.keep(fmt::format("{}.before", owner->first)).view();
+  }
+}
+
 }  // namespace
 
 foreign::ReadOperators read_operators() {
@@ -53,6 +67,7 @@ Result<ir::Model> read(std::shared_ptr<const MappedFile> file, const std::map<st
   foreign::Model& model = lowered->model;
   const auto written = pt2::functionalize(model.graph, *model.strings);
   if (!written) return written.error();
+  move_names_to_outputs(model.graph, *model.strings);
   pt2::expose_changes(model, changes_of_state(model.graph, *written, lowered->rebound));
   pt2::Mappings aten;
   pt2::register_all_pt2_mappings(aten);

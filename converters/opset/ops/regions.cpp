@@ -122,7 +122,9 @@ void to_version_10_regions(Step& step) {
 void register_regions(StepRegistry& registry) {
   registry.types({"MaxRoiPool"}, {22});
   registry.introduced({"RoiAlign"}, 10,
-                      adapt("rewritten using Gather and weights", [](Step& step) { align_in_steps(step, false); }));
+                      adapt("rewritten using Gather and weights", [](Step& step) {
+                        align_in_steps(step, step.string("coordinate_transformation_mode") == "half_pixel");
+                      }));
   registry.change({"RoiAlign"}, 16, adapt("no shift by half a pixel, as before", state_no_shift),
                   adapt("no shift by half a pixel", to_version_10_regions));
   registry.types({"RoiAlign"}, {22});

@@ -14,6 +14,11 @@ using Operate = void(void* to, const void* a, const void* b, const void* c, std:
 struct OperationTable {
   /// Null for what is not here: functions of kernels.h and of the C library.
   Operate* (*find)(plan::Operation operation, plan::Lane lane);
+  /// x, or 0 for NaN.
+  Operate* clear_nan[2];  ///< float32, float64
+  /// Between bytes side by side and float32.
+  void (*load_bytes)(float* to, const std::uint8_t* from, bool is_signed, std::int64_t count);
+  void (*store_bytes)(std::uint8_t* to, const float* from, std::int64_t count);
 };
 
 extern const OperationTable operations_baseline;

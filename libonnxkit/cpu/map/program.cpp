@@ -9,6 +9,7 @@
 #include "libonnxkit/base/dtype/dtype.h"
 #include "libonnxkit/cpu/kernels/kernels.h"
 #include "libonnxkit/cpu/map/convert.h"
+#include "libonnxkit/cpu/map/narrow.h"
 
 namespace onnxkit::cpu {
 namespace {
@@ -235,6 +236,47 @@ class Registers {
   std::vector<bool> is_used_;
 };
 
+/// select(is_nan(x), 0, x), which is one operation of x.
+bool clears_nan(const std::vector<Instruction>& code, const Instruction& choice) {
+  if (choice.operation != Operation::select || choice.lane == Lane::i64) return false;
+  const Instruction &test = code[choice.operands[0]], &yes = code[choice.operands[1]];
+  return test.operation == Operation::is_nan && test.operands[0] == choice.operands[2] &&
+         yes.operation == Operation::constant && yes.real == 0;
+}
+
+/// Bytes in float32, which with_narrow_integers asks for.
+void load_bytes_as_reals(float* to, const std::byte* from, ElementType type, std::int64_t stride, std::int64_t count) {
+  const auto* bytes = reinterpret_cast<const std::uint8_t*>(from);
+  const bool is_signed = type == ElementType::int8;
+  if (stride == 1) return best_operations().load_bytes(to, bytes, is_signed, count);
+  for (std::int64_t i = 0; i < count; ++i)
+    to[i] = is_signed ? static_cast<float>(static_cast<std::int8_t>(bytes[i * stride]))
+                      : static_cast<float>(bytes[i * stride]);
+}
+
+void store_reals_as_bytes(std::byte* to, std::int64_t stride, const float* from, std::int64_t count) {
+  auto* bytes = reinterpret_cast<std::uint8_t*>(to);
+  if (stride == 1) return best_operations().store_bytes(bytes, from, count);
+  for (std::int64_t i = 0; i < count; ++i)
+    bytes[i * stride] = static_cast<std::uint8_t>(static_cast<std::int32_t>(from[i]));
+}
+
+void load_in_lane(void* to, const std::byte* from, ElementType type, Lane lane, std::int64_t stride,
+                  std::int64_t count) {
+  if (lane == Lane::f32 && plan::lane_of(type) == Lane::i64)
+    load_bytes_as_reals(static_cast<float*>(to), from, type, stride, count);
+  else
+    load_elements(to, from, type, stride, count);
+}
+
+void store_from_lane(std::byte* to, ElementType type, std::int64_t stride, const std::byte* from, Lane lane,
+                     std::int64_t count) {
+  if (lane == Lane::f32 && plan::lane_of(type) == Lane::i64)
+    store_reals_as_bytes(to, stride, reinterpret_cast<const float*>(from), count);
+  else
+    store_elements(to, type, stride, from, count);
+}
+
 }  // namespace
 
 const OperationTable& best_operations() {
@@ -246,19 +288,25 @@ const OperationTable& best_operations() {
   return operations_baseline;
 }
 
-Result<Program> Program::make(const plan::Expression& expression, std::span<const ElementType> inputs,
+Result<Program> Program::make(const plan::Expression& stated, std::span<const ElementType> inputs,
                               std::span<const bool> one_for_all, ElementType result) {
   Program program;
   program.inputs_.assign(inputs.begin(), inputs.end());
   program.result_ = result;
+  const plan::Expression expression = with_narrow_integers(stated, inputs, result);
   const auto& code = expression.code();
+  // What an instruction reads: of one that clears NaN only its last operand.
+  const auto arity_at = [&](std::size_t i) {
+    return clears_nan(code, code[i]) ? 1 : plan::arity_of(code[i].operation);
+  };
+  const auto operand_at = [&](std::size_t i, int k) { return code[i].operands[clears_nan(code, code[i]) ? 2 : k]; };
   std::vector<std::size_t> last_use(code.size(), 0);
   std::vector<bool> is_needed(code.size(), false);
   is_needed.back() = true;
   for (std::size_t i = code.size(); i-- > 0;) {
-    for (int k = 0; is_needed[i] && k < plan::arity_of(code[i].operation); ++k) {
-      is_needed[code[i].operands[k]] = true;
-      last_use[code[i].operands[k]] = std::max(last_use[code[i].operands[k]], i);
+    for (int k = 0; is_needed[i] && k < arity_at(i); ++k) {
+      is_needed[operand_at(i, k)] = true;
+      last_use[operand_at(i, k)] = std::max(last_use[operand_at(i, k)], i);
     }
   }
   Registers registers;
@@ -266,18 +314,25 @@ Result<Program> Program::make(const plan::Expression& expression, std::span<cons
   for (std::size_t i = 0; i < code.size(); ++i) {
     if (!is_needed[i]) continue;
     const Instruction& instruction = code[i];
-    const int arity = plan::arity_of(instruction.operation);
-    Line line{.instruction = instruction, .lane = instruction.lane, .operate = nullptr, .sources = {}, .to = {}};
+    const int arity = arity_at(i);
+    Line line{.arity = arity,
+              .instruction = instruction,
+              .lane = instruction.lane,
+              .operate = nullptr,
+              .sources = {},
+              .to = {}};
     bool is_one = instruction.operation == Operation::constant ||
                   (instruction.operation == Operation::input && one_for_all[instruction.index]);
     if (arity > 0) {
       is_one = true;
       for (int k = 0; k < arity; ++k) {
-        line.sources[k] = at[instruction.operands[k]];
+        line.sources[k] = at[operand_at(i, k)];
         is_one = is_one && line.sources[k].is_one;
       }
       if (compares(instruction.operation)) line.lane = code[instruction.operands[0]].lane;
-      if (instruction.operation == Operation::convert) {
+      if (clears_nan(code, instruction)) {
+        line.operate = best_operations().clear_nan[instruction.lane == Lane::f32 ? 0 : 1];
+      } else if (instruction.operation == Operation::convert) {
         line.operate = conversion(code[instruction.operands[0]].lane, instruction.lane);
       } else if (instruction.operation != Operation::round_to) {
         line.operate = operation_for(instruction.operation, line.lane);
@@ -289,9 +344,10 @@ Result<Program> Program::make(const plan::Expression& expression, std::span<cons
     line.to = {.at = registers.take(), .is_one = is_one};
     at[i] = line.to;
     for (int k = 0; k < arity; ++k) {
-      const bool is_first = std::find(instruction.operands, instruction.operands + k, instruction.operands[k]) ==
-                            instruction.operands + k;
-      if (last_use[instruction.operands[k]] == i && is_first) registers.give(at[instruction.operands[k]].at);
+      const std::uint32_t of = operand_at(i, k);
+      bool is_first = true;
+      for (int before = 0; before < k; ++before) is_first = is_first && operand_at(i, before) != of;
+      if (last_use[of] == i && is_first) registers.give(at[of].at);
     }
     program.lines_.push_back(line);
   }
@@ -322,10 +378,11 @@ void Program::load(const Line& line, const BlockOperand& input, std::int64_t row
   const ElementType type = inputs_[line.instruction.index];
   const auto width = static_cast<std::int64_t>(storage_bits(type) / 8);
   const auto lane = static_cast<std::int64_t>(lane_bytes(line.instruction.lane));
-  if (line.to.is_one) return load_elements(to, input.data, type, 1, 1);
+  if (line.to.is_one) return load_in_lane(to, input.data, type, line.instruction.lane, 1, 1);
   for (std::int64_t row = 0; row < rows; ++row) {
     std::byte* const row_to = static_cast<std::byte*>(to) + row * columns * lane;
-    load_elements(row_to, input.data + row * input.row_stride * width, type, input.column_stride, columns);
+    load_in_lane(row_to, input.data + row * input.row_stride * width, type, line.instruction.lane, input.column_stride,
+                 columns);
   }
 }
 
@@ -370,7 +427,7 @@ void Program::run(std::span<const BlockOperand> inputs, const BlockOperand& resu
       default: {
         const std::byte* operands[3] = {};
         std::int64_t strides[3] = {};
-        for (int k = 0; k < plan::arity_of(line.instruction.operation); ++k) {
+        for (int k = 0; k < line.arity; ++k) {
           operands[k] = places[line.sources[k].at];
           strides[k] = line.sources[k].is_one ? 0 : 1;
         }
@@ -387,11 +444,12 @@ void Program::run(std::span<const BlockOperand> inputs, const BlockOperand& resu
   for (std::int64_t row = 0; row < rows; ++row) {
     std::byte* const to = target + row * result.row_stride * width;
     if (!last.to.is_one) {
-      store_elements(to, result_, result.column_stride, numbers + row * columns * lane, columns);
+      store_from_lane(to, result_, result.column_stride, numbers + row * columns * lane, last.instruction.lane,
+                      columns);
       continue;
     }
     for (std::int64_t column = 0; column < columns; ++column)
-      store_elements(to + column * result.column_stride * width, result_, 1, numbers, 1);
+      store_from_lane(to + column * result.column_stride * width, result_, 1, numbers, last.instruction.lane, 1);
   }
 }
 

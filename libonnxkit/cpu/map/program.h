@@ -41,6 +41,7 @@ class Program {
     bool is_one = false;
   };
   struct Line {
+    int arity = 0;
     plan::Instruction instruction;
     plan::Lane lane = plan::Lane::f32;  ///< of the operands
     Operate* operate = nullptr;

@@ -14,10 +14,10 @@ namespace onnxkit::cuda {
 namespace {
 
 using Mode = cudnn::PointwiseMode;
-using Tensor = CudnnGraph::Tensor;
+using GraphTensor = CudnnGraph::Tensor;
 
 // What the engines ask of operands: 16 bytes of the head's numbers at once.
-constexpr std::int64_t pack = 8, most_head = 128, least_alignment = 16;
+constexpr std::int64_t numbers_at_once = 8, most_head = 128, least_alignment = 16;
 
 /// Of axes of one element as if the rest were dense. Nothing where numbers are not side by side, or an axis repeats or runs backwards.
 std::optional<Dims> strides_of(const View& view) {
@@ -35,11 +35,12 @@ std::optional<Dims> strides_of(const View& view) {
 std::optional<std::string> fault_of(const plan::Plan& plan, const View& view) {
   const auto strides = strides_of(view);
   if (!strides) return "an operand that repeats, or whose heads do not lie side by side";
-  if (view.dims[3] % pack != 0 || view.dims[3] > most_head)
-    return fmt::format("heads of {} numbers; engines take multiples of {} up to {}", view.dims[3], pack, most_head);
+  if (view.dims[3] % numbers_at_once != 0 || view.dims[3] > most_head)
+    return fmt::format("heads of {} numbers; engines take multiples of {} up to {}", view.dims[3], numbers_at_once,
+                       most_head);
   const bool is_aligned =
       alignment_of(plan, view) % least_alignment == 0 &&
-      std::all_of(strides->begin(), strides->end() - 1, [](auto stride) { return stride % pack == 0; });
+      std::all_of(strides->begin(), strides->end() - 1, [](auto stride) { return stride % numbers_at_once == 0; });
   return is_aligned ? std::nullopt
                     : std::optional<std::string>("an operand that does not lie at multiples of 16 bytes");
 }
@@ -78,15 +79,15 @@ class AttentionWriter {
     std::swap(keys.dims[2], keys.dims[3]);
     Dims key_strides = *strides_of(k);
     std::swap(key_strides[2], key_strides[3]);
-    const Tensor queries = operand(q, q.dims, *strides_of(q)), columns = operand(k, keys.dims, key_strides);
-    Tensor now = between();
+    const GraphTensor queries = operand(q, q.dims, *strides_of(q)), columns = operand(k, keys.dims, key_strides);
+    GraphTensor now = between();
     graph_->multiply(queries, columns, now);
     now = apply(Mode::multiply, now, number(static_cast<float>(of_.scale)));
     if (step_.inputs.size() > 3) now = apply(Mode::add, now, mask());
     if (of_.is_causal) now = causal(now);
     now = softmax(now);
     const View& v = step_.inputs[2];
-    const Tensor values = operand(v, v.dims, *strides_of(v)), result = operand(to, to.dims, *strides_of(to));
+    const GraphTensor values = operand(v, v.dims, *strides_of(v)), result = operand(to, to.dims, *strides_of(to));
     graph_->multiply(now, values, result);
     key_ += fmt::format("attention {} {}", of_.scale, of_.is_causal);
     ids_.insert(ids_.end(), number_ids_.begin(), number_ids_.end());
@@ -104,6 +105,8 @@ class AttentionWriter {
     if (q.type != ElementType::float16 && q.type != ElementType::bfloat16)
       return fmt::format("fused attention of {}", name_of(q.type));
     if (k.type != q.type || v.type != q.type || to.type != q.type) return "operands of two types";
+    if (of_.softcap != 0) return "scores that are capped";
+    if (of_.is_causal && of_.causal_offset != 0) return "a causal mask that does not begin at the first key";
     for (const View* view : {&q, &k, &v, &to}) {
       if (may_overlap(preparation_.plan, *view, to) && view != &to)
         return "an operand lies where the result is written";
@@ -128,65 +131,65 @@ class AttentionWriter {
     return view;
   }
 
-  Tensor operand(const View& view, const Dims& dims, const Dims& strides) {
+  GraphTensor operand(const View& view, const Dims& dims, const Dims& strides) {
     const auto alignment = std::min<std::int64_t>(alignment_of(preparation_.plan, view), least_alignment);
     key_ +=
         fmt::format("{} [{}; {}] {}, ", name_of(view.type), fmt::join(dims, " "), fmt::join(strides, " "), alignment);
-    const Tensor made = graph_->tensor(*cudnn_type_of(view.type), dims, strides, alignment);
+    const GraphTensor made = graph_->tensor(*cudnn_type_of(view.type), dims, strides, alignment);
     operands_.push_back(view);
     ids_.push_back(made.id);
     return made;
   }
-  Tensor number(float value) {
-    const Tensor made = graph_->number(scores_.size());
+  GraphTensor number(float value) {
+    const GraphTensor made = graph_->number(scores_.size());
     number_ids_.push_back(made.id);
     numbers_.push_back(value);
     return made;
   }
-  Tensor mask() {
+  GraphTensor mask() {
     const View view = shared(step_.inputs[3]);
     return operand(view, view.dims, *strides_of(view));
   }
 
   /// Of the scores' sizes, or with one element for each row.
-  Tensor between(cudnn::DataType type = cudnn::DataType::f32) {
+  GraphTensor between(cudnn::DataType type = cudnn::DataType::f32) {
     return graph_->inner(type, scores_, plan::row_major_strides(scores_));
   }
-  Tensor of_rows() {
+  GraphTensor of_rows() {
     const Dims rows = {scores_[0], scores_[1], scores_[2], 1};
     return graph_->inner(cudnn::DataType::f32, rows, plan::row_major_strides(rows));
   }
-  Tensor apply(Mode mode, Tensor x, std::optional<Tensor> b = std::nullopt) {
-    const Tensor y = between();
+  GraphTensor apply(Mode mode, GraphTensor x, std::optional<GraphTensor> b = std::nullopt) {
+    const GraphTensor y = between();
     graph_->apply({.mode = mode}, x, b ? &*b : nullptr, y);
     return y;
   }
 
   /// Row i sees columns up to i.
-  Tensor causal(Tensor scores) {
-    const Tensor row = between(cudnn::DataType::int32), column = between(cudnn::DataType::int32);
+  GraphTensor causal(GraphTensor scores) {
+    const GraphTensor row = between(cudnn::DataType::int32), column = between(cudnn::DataType::int32);
     graph_->apply({.mode = Mode::index, .axis = 2}, scores, nullptr, row);
     graph_->apply({.mode = Mode::index, .axis = 3}, scores, nullptr, column);
-    const Tensor sees = between(cudnn::DataType::boolean);
+    const GraphTensor sees = between(cudnn::DataType::boolean);
     graph_->apply({.mode = Mode::greater_or_equal, .precision = cudnn::DataType::boolean}, row, &column, sees);
-    const Tensor hidden =
+    const GraphTensor hidden =
         number(is_new_ ? -std::numeric_limits<float>::infinity() : std::numeric_limits<float>::lowest());
-    const Tensor y = between();
+    const GraphTensor y = between();
     graph_->apply({.mode = Mode::select}, scores, &hidden, y, &sees);
     return y;
   }
 
   /// The weights are of the operands' type, as the second product wants them.
-  Tensor softmax(Tensor scores) {
-    const Tensor most = of_rows(), sum = of_rows();
+  GraphTensor softmax(GraphTensor scores) {
+    const GraphTensor most = of_rows(), sum = of_rows();
     graph_->reduce(cudnn::ReductionMode::maximum, scores, most);
-    const Tensor powers = apply(Mode::exponential, apply(Mode::subtract, scores, most));
+    const GraphTensor powers = apply(Mode::exponential, apply(Mode::subtract, scores, most));
     graph_->reduce(cudnn::ReductionMode::add, powers, sum);
     // Nobody reads the logarithm of the sums; cuDNN 9.26 has no engine for the graph without it.
-    const Tensor logarithm = of_rows(), statistics = of_rows();
+    const GraphTensor logarithm = of_rows(), statistics = of_rows();
     graph_->apply({.mode = Mode::logarithm}, sum, nullptr, logarithm);
     graph_->apply({.mode = Mode::add}, most, &logarithm, statistics);
-    const Tensor weights = between(*cudnn_type_of(step_.inputs[0].type));
+    const GraphTensor weights = between(*cudnn_type_of(step_.inputs[0].type));
     graph_->apply({.mode = Mode::divide}, powers, &sum, weights);
     return weights;
   }

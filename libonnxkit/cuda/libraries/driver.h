@@ -23,18 +23,21 @@ struct DriverModuleOpaque;
 struct DriverFunctionOpaque;
 struct DriverGraphOpaque;
 struct DriverExecOpaque;
+struct DriverEventOpaque;
 using DriverContext = DriverContextOpaque*;
 using DriverStream = DriverStreamOpaque*;
 using DriverModule = DriverModuleOpaque*;
 using DriverFunction = DriverFunctionOpaque*;
 using DriverGraph = DriverGraphOpaque*;
 using DriverExec = DriverExecOpaque*;
+using DriverEvent = DriverEventOpaque*;
 
 inline constexpr int attribute_multiprocessors = 16;
 inline constexpr int attribute_major = 75;
 inline constexpr int attribute_minor = 76;
 inline constexpr unsigned stream_non_blocking = 1;
 inline constexpr int capture_thread_local = 1;
+inline constexpr unsigned event_external = 1;  ///< in a capture: recorded each time the graph runs
 
 /// The functions that are used, under their names without "cu".
 struct DriverFunctions {
@@ -64,6 +67,10 @@ struct DriverFunctions {
   DriverStatus (*stream_synchronize)(DriverStream stream);
   DriverStatus (*stream_begin_capture)(DriverStream stream, int mode);
   DriverStatus (*stream_end_capture)(DriverStream stream, DriverGraph* graph);
+  DriverStatus (*event_create)(DriverEvent* event, unsigned flags);
+  DriverStatus (*event_destroy)(DriverEvent event);
+  DriverStatus (*event_record)(DriverEvent event, DriverStream stream, unsigned flags);
+  DriverStatus (*event_elapsed_time)(float* milliseconds, DriverEvent start, DriverEvent end);
   DriverStatus (*graph_instantiate)(DriverExec* exec, DriverGraph graph, unsigned long long flags);
   DriverStatus (*graph_launch)(DriverExec exec, DriverStream stream);
   DriverStatus (*graph_exec_destroy)(DriverExec exec);
@@ -105,6 +112,10 @@ void for_each_driver_function(Functions& f, Show show) {
   show(f.stream_synchronize, "cuStreamSynchronize");
   show(f.stream_begin_capture, "cuStreamBeginCapture_v2");
   show(f.stream_end_capture, "cuStreamEndCapture");
+  show(f.event_create, "cuEventCreate");
+  show(f.event_destroy, "cuEventDestroy_v2");
+  show(f.event_record, "cuEventRecordWithFlags");
+  show(f.event_elapsed_time, "cuEventElapsedTime");
   show(f.graph_instantiate, "cuGraphInstantiateWithFlags");
   show(f.graph_launch, "cuGraphLaunch");
   show(f.graph_exec_destroy, "cuGraphExecDestroy");

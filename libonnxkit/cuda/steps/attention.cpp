@@ -75,9 +75,8 @@ std::string AttentionText::begin() const {
       "  Number sums[{2}] = {{}};  // of values {3}, one for each (i * {4} + threadIdx.x)\n",
       tile, literal(lane, -INFINITY), sums_of_thread(), "by query and column", threads());
   const std::string end =
-      parameters.is_causal
-          ? fmt::format("(row + {0} < {1} ? row + {0} : {1})", tile + parameters.causal_offset, keys)
-          : std::to_string(keys);
+      parameters.is_causal ? fmt::format("(row + {0} < {1} ? row + {0} : {1})", tile + parameters.causal_offset, keys)
+                           : std::to_string(keys);
   return text + fmt::format("  for (Index column = 0; column < {}; column += {}) {{\n", end, tile);
 }
 

@@ -127,7 +127,7 @@ class RecurrentText {
   /// A warp has a unit for some rows.
   std::string begin() const {
     std::string text = fmt::format(
-        "  using Number = {0};\n  using Index = {1};\n  const int lane = threadIdx.x % {2};\n"
+        "  using Number = {0};\n  using Index = {1};\n  const int thread = threadIdx.x % {2};\n"
         "  const Index unit = (Index)(blockIdx.x % {3}u * {4} + threadIdx.x / {2});\n"
         "  const Index first = (Index)(blockIdx.x / {3}u) * {5};\n",
         lane_type(lane_), is_near_ ? "int" : "long long", warp, unit_blocks(), warps, rows_);
@@ -168,14 +168,15 @@ class RecurrentText {
         phase == Phase::candidate ? loaded_at(last_h_, "scaled", {"row", "k"}) : state(is_first, "row", "k");
     return fmt::format(
         "  const Index column = unit < {0} ? unit : {0} - 1;\n  Number sums[{1}][{2}] = {{}}, products[{1}] = {{}};\n"
-        "  for (Index k = lane; k < {0}; k += {3}) {{\n    Number weight[{1}];\n"
+        "  for (Index k = thread; k < {0}; k += {3}) {{\n    Number weight[{1}];\n"
         "#pragma unroll\n    for (int g = 0; g < {1}; ++g) weight[g] = {4};\n"
         "#pragma unroll\n    for (int i = 0; i < {2}; ++i) {{\n"
-        "      [[maybe_unused]] const Index row = first + i < {5} ? first + i : {5} - 1;\n      const Number state = {6};\n"
+        "      [[maybe_unused]] const Index row = first + i < {5} ? first + i : {5} - 1;\n      const Number state = "
+        "{6};\n"
         "#pragma unroll\n      for (int g = 0; g < {1}; ++g) sums[g][i] += weight[g] * state;\n    }}\n  }}\n"
         "#pragma unroll\n  for (int i = 0; i < {2}; ++i) {{\n#pragma unroll\n    for (int g = 0; g < {1}; ++g) {{\n"
         "      const Number sum = combined<{3}, Sum<Number>>(sums[g][i]);\n"
-        "      if (lane == i) products[g] = sum;\n    }}\n  }}\n",
+        "      if (thread == i) products[g] = sum;\n    }}\n  }}\n",
         units_, gates(phase), rows_, warp, loaded_at(weights_, "weights", {"(" + gate + ")", "k"}), batch_, of_row);
   }
 
@@ -205,8 +206,8 @@ class RecurrentText {
   /// What a thread does whose row has not ended.
   std::string cell(Phase phase, bool is_first) const {
     std::string text =
-        fmt::format("  const Index row = first + lane;\n  if (lane >= {} || row >= {} || unit >= {}) return;\n", rows_,
-                    batch_, units_);
+        fmt::format("  const Index row = first + thread;\n  if (thread >= {} || row >= {} || unit >= {}) return;\n",
+                    rows_, batch_, units_);
     if (of_.has_lengths) text += fmt::format("  if (time >= {}) return;\n", length("row"));
     if (of_.cell == Cell::lstm) return text + lstm(is_first);
     if (of_.cell == Cell::gru) return text + gru(phase, is_first);

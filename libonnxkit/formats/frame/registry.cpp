@@ -77,7 +77,7 @@ const Format* Registry::to_write(const std::filesystem::path& path) const {
     if (format.can_write() && format.claims && format.claims(path)) return &format;
   for (const auto extensions : name_claims) {
     for (const Format& format : formats_)
-      if (format.can_write() && has_extension(path, format.*extensions)) return &format;
+      if (format.can_write() && format.gives(extensions) && has_extension(path, format.*extensions)) return &format;
   }
   return nullptr;
 }
@@ -85,6 +85,10 @@ const Format* Registry::to_write(const std::filesystem::path& path) const {
 std::optional<std::string> Registry::title_of(const Source& source) const {
   const Format* best = recognised(source);
   return best ? std::optional(best->title) : std::nullopt;
+}
+
+bool Format::gives(std::vector<std::string> Format::*names) const {
+  return !is_asked_for || names != &Format::shared_extensions;
 }
 
 FormatInfo Format::info() const {
@@ -111,7 +115,8 @@ std::string Registry::writable() const {
     if (!format.can_write()) continue;
     std::vector<std::string> names;
     for (const auto extensions : name_claims)
-      for (const std::string& extension : format.*extensions) names.push_back(extension.empty() ? "none" : extension);
+      for (const std::string& extension : format.gives(extensions) ? format.*extensions : std::vector<std::string>())
+        names.push_back(extension.empty() ? "none" : extension);
     text += (text.empty() ? "" : ", ") + format.name + (names.empty() ? "" : " (" + joined(names) + ")");
   }
   return text;

@@ -36,6 +36,8 @@ struct Format {
   std::vector<std::string> shared_extensions = {};
   /// Also written to files so named unless another format claims the name; "" is a name without an extension.
   std::vector<std::string> output_extensions = {};
+  /// Outputs have it only when it is asked for: another format is usual for its shared extensions (.pb).
+  bool is_asked_for = false;
   bool is_folder = false;
   /// Whether an output of this name has the format, whatever its extension.
   bool (*claims)(const std::filesystem::path& path) = nullptr;
@@ -70,7 +72,12 @@ struct Format {
   foreign::WrittenOperators (*written_operators)() = nullptr;
   foreign::ReadOperators (*read_operators)() = nullptr;
 
+  /// The functions of a file that ReadOptions::signature chooses from; null: there is nothing to choose.
+  Result<std::vector<std::string>> (*signatures)(const Source& source) = nullptr;
+
   bool can_write() const { return encode != nullptr || write != nullptr; }
+  /// Whether names of outputs with these extensions choose the format.
+  bool gives(std::vector<std::string> Format::*names) const;
   FormatInfo info() const;
 };
 

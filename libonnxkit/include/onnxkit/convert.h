@@ -40,6 +40,11 @@ struct SourceReport {
   std::string finest_profile;  ///< of arithmetic that explains all deviations ("float32"); empty: they are identical
 };
 
+/// The functions of a file that ReadOptions::signature chooses from, such as the signatures of a TensorFlow SavedModel; empty where there is
+/// nothing to choose. `format` is that of ReadOptions. Fails with cannot-read or malformed-model.
+ONNXKIT_API Result<std::vector<std::string>> signatures_of(const std::filesystem::path& path,
+                                                           const std::string& format = {});
+
 /// Runs the file that a model was read from in its own framework, and the model itself, on the same made-up inputs. The noise floor
 /// judges (docs/noise-floor.md). Errors: usage (no backend runs files of this format), unknown-dimension, unknown-backend, cancelled.
 ONNXKIT_API Result<SourceReport> compare_with_source(const Model& converted, const std::filesystem::path& source,

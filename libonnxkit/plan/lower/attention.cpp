@@ -80,7 +80,9 @@ Unlowered add_positions(LowerCall& call, const Attending& attending, bool in_bia
   std::optional<Number> offset;
   const std::int64_t past = call.has_input(AttentionPort::past_key) ? call.input_dims(AttentionPort::past_key)[2] : 0;
   if (call.has_input(AttentionPort::valid_lengths)) {
-    if (call.input(AttentionPort::valid_lengths).size() != batch || call.input(AttentionPort::valid_lengths).rank() != 1) return "other lengths";
+    if (call.input(AttentionPort::valid_lengths).size() != batch ||
+        call.input(AttentionPort::valid_lengths).rank() != 1)
+      return "other lengths";
     const Number length = bias.operand(checked_lengths(call, batch, columns), Lane::i64);
     bias.require(e.apply(Operation::less, bias.column(), length), minus_infinity);
     if (is_causal || left >= 0 || right >= 0) offset = e.apply(Operation::subtract, length, e.integer(rows));
@@ -130,7 +132,8 @@ void show_scores(LowerCall& call, const Attending& attending, const std::optiona
     e.apply(Operation::add, e.input(0, Lane::f32), e.input(1, Lane::f32));
     scores = mapped(call, e, {scores, *bias}, ElementType::float32, scores.dims);
   }
-  call.set_output(AttentionPort::shown_scores, shown == ShownScores::weights ? shown_weights(call, scores, bias) : scores);
+  call.set_output(AttentionPort::shown_scores,
+                  shown == ShownScores::weights ? shown_weights(call, scores, bias) : scores);
 }
 
 Unlowered lower_attention(LowerCall& call) {

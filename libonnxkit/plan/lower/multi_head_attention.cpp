@@ -6,7 +6,18 @@ namespace {
 
 /// Inputs and outputs by number.
 struct MultiHead {
-  enum : std::size_t { query, key, value, projection_bias, padding_mask, attention_bias, past_key, past_value, past_length, beams };
+  enum : std::size_t {
+    query,
+    key,
+    value,
+    projection_bias,
+    padding_mask,
+    attention_bias,
+    past_key,
+    past_value,
+    past_length,
+    beams
+  };
   enum : std::size_t { result, present_key, present_value, shown_scores };
 };
 
@@ -45,7 +56,8 @@ std::optional<Projected> projected(LowerCall& call, std::int64_t heads) {
   const View k = call.as_real(call.input(MultiHead::key));
   const auto q_heads = heads_with_bias(call, q, heads, 0);
   if (k.rank() == 5) {
-    if (k.dims[3] != 2 || k.dims[2] != heads || !q_heads || call.has_input(MultiHead::projection_bias)) return std::nullopt;
+    if (k.dims[3] != 2 || k.dims[2] != heads || !q_heads || call.has_input(MultiHead::projection_bias))
+      return std::nullopt;
     return Projected{*q_heads, of_packed(k, 0), of_packed(k, 1)};
   }
   if (!call.has_input(MultiHead::value)) return std::nullopt;
@@ -63,7 +75,8 @@ Unlowered lower_multi_head_attention(LowerCall& call) {
   auto parts = projected(call, call.integer("num_heads"));
   if (!parts) return "operands of other forms";
   std::int64_t past = 0;
-  for (const auto& [now, input] : {std::pair{&parts->k, MultiHead::past_key}, std::pair{&parts->v, MultiHead::past_value}}) {
+  for (const auto& [now, input] :
+       {std::pair{&parts->k, MultiHead::past_key}, std::pair{&parts->v, MultiHead::past_value}}) {
     if (!call.has_input(input)) continue;
     const View before = call.as_real(call.input(input));
     Dims expected = now->dims;

@@ -12,8 +12,9 @@ struct ProjectedAttention {
 
 /// Past keys and values [2, batch, heads, length, size], and behind them the new ones, along the axis of length.
 View both_present(LowerCall& call, const View& k, const View& v) {
-  const std::optional<View> before =
-      call.has_input(ProjectedAttention::past) ? std::optional(call.as_real(call.input(ProjectedAttention::past))) : std::nullopt;
+  const std::optional<View> before = call.has_input(ProjectedAttention::past)
+                                         ? std::optional(call.as_real(call.input(ProjectedAttention::past)))
+                                         : std::nullopt;
   const std::int64_t held = before ? before->dims[3] : 0;
   Dims dims = k.dims;
   dims.insert(dims.begin(), 2);
@@ -43,16 +44,19 @@ View projection(LowerCall& call, const View& rows, const View& by) {
   if (!call.has_input(ProjectedAttention::bias_of_columns)) return product;
   Expression e;
   e.apply(Operation::add, e.input(0, Lane::f32), e.input(1, Lane::f32));
-  return mapped(call, e, {product, call.as_real(call.input(ProjectedAttention::bias_of_columns))}, ElementType::float32, dims);
+  return mapped(call, e, {product, call.as_real(call.input(ProjectedAttention::bias_of_columns))}, ElementType::float32,
+                dims);
 }
 
 Unlowered lower_projected_attention(LowerCall& call) {
   if (call.integer("do_rotary") != 0 || call.integer("past_present_share_buffer") != 0)
     return "rotary positions or shared buffers";
-  const View rows = call.as_real(call.input(ProjectedAttention::x)), by = call.as_real(call.input(ProjectedAttention::weights));
+  const View rows = call.as_real(call.input(ProjectedAttention::x)),
+             by = call.as_real(call.input(ProjectedAttention::weights));
   if (rows.rank() != 3 || by.rank() != 2 || rows.dims[2] != by.dims[0] || rows.size() == 0 || by.size() == 0)
     return "operands of other forms";
-  if (call.has_input(ProjectedAttention::bias_of_columns) && call.input_dims(ProjectedAttention::bias_of_columns) != Dims{by.dims[1]})
+  if (call.has_input(ProjectedAttention::bias_of_columns) &&
+      call.input_dims(ProjectedAttention::bias_of_columns) != Dims{by.dims[1]})
     return "a bias of other sizes";
   const std::int64_t heads = call.integer("num_heads"), third = by.dims[1] / 3;
   const Dims sizes = call.integers("qkv_hidden_sizes").value_or(Dims{third, third, third});
@@ -67,7 +71,9 @@ Unlowered lower_projected_attention(LowerCall& call) {
   if (!q || !k || !v) return "heads of other sizes";
   Attending attending{.q = *q, .k = *k, .v = *v, .joins_heads = true};
   const bool has_past = call.has_input(ProjectedAttention::past);
-  const std::int64_t held = has_past && call.input_dims(ProjectedAttention::past).size() == 5 ? call.input_dims(ProjectedAttention::past)[3] : 0;
+  const std::int64_t held = has_past && call.input_dims(ProjectedAttention::past).size() == 5
+                                ? call.input_dims(ProjectedAttention::past)[3]
+                                : 0;
   if (has_past || call.has_output(ProjectedAttention::present)) {
     if (k->dims != v->dims) return "keys and values of different sizes";
     const Dims expected = {2, k->dims[0], k->dims[1], held, k->dims[3]};

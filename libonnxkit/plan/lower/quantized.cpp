@@ -2,9 +2,9 @@
 #include <cmath>
 
 #include "libonnxkit/base/dtype/dtype.h"
-#include "libonnxkit/plan/images.h"
+#include "libonnxkit/plan/integers.h"
 
-// Operators on quantized tensors. Products of 8-bit integers are sums in float32, cut where a sum might reach 2^24, up to which float32 counts
+// Operators on quantized tensors. Products of bytes and constant weights are steps over integers. Others are sums in float32, cut where a sum might reach 2^24, up to which float32 counts
 // exactly; the parts are added as integers. So results are those of integer arithmetic, from the kernels for float32.
 namespace onnxkit::plan {
 namespace {
@@ -273,7 +273,7 @@ Parts product_parts(LowerCall& call, std::size_t a_input, std::size_t a_zero, st
   return parts;
 }
 
-Unlowered lower_matmul_integer(LowerCall& call) {
+Unlowered matmul_in_parts(LowerCall& call) {
   Parts parts = product_parts(call, 0, 2, 1, 3);
   if (!parts.refused.empty()) return parts.refused;
   Expression e;
@@ -282,10 +282,25 @@ Unlowered lower_matmul_integer(LowerCall& call) {
   return std::nullopt;
 }
 
+Unlowered lower_matmul_integer(LowerCall& call) {
+  if (const auto sums = multiplied_integers(call, {}, std::nullopt, ElementType::int32); sums) {
+    call.set_output(0, *sums);
+    return std::nullopt;
+  }
+  return matmul_in_parts(call);
+}
+
 Unlowered lower_qlinear_matmul(LowerCall& call) {
   const ElementType type = call.output_type(0);
   if (!is_quantized_integer(type)) return "to another type than integers of 8 and 16 bits";
   if (call.input_dims(0).size() < 2 || call.input_dims(3).size() < 2) return "a vector";
+  if (auto to_bytes = requantization_of(call, 1, 4, 6, 7, type)) {
+    const IntegerInputs inputs{.x = 0, .weights = 3, .x_zero = 2, .weight_zero = 5};
+    if (const auto made = multiplied_integers(call, inputs, std::move(to_bytes), type)) {
+      call.set_output(0, *made);
+      return std::nullopt;
+    }
+  }
   Parts parts = product_parts(call, 0, 2, 3, 5);
   if (!parts.refused.empty()) return parts.refused;
   Expression e;
@@ -403,6 +418,10 @@ Parts convolution_parts(LowerCall& call, std::size_t w_input, std::size_t x_zero
 }
 
 Unlowered lower_conv_integer(LowerCall& call) {
+  if (const auto sums = convolved_integers(call, {}, std::nullopt, ElementType::int32); sums) {
+    call.set_output(0, *sums);
+    return std::nullopt;
+  }
   if (call.has_input(2) && call.input(2).size() != 1) return "zero points of other sizes";
   Parts parts = convolution_parts(call, 1, 2, 3);
   if (!parts.refused.empty()) return parts.refused;
@@ -418,6 +437,13 @@ Unlowered lower_qlinear_conv(LowerCall& call) {
   if (!is_quantized_integer(type)) return "to another type than integers of 8 and 16 bits";
   if (call.input(2).size() != 1 || call.input(1).size() != 1 || call.input(6).size() != 1 || call.input(7).size() != 1)
     return "scales of other sizes";
+  if (auto to_bytes = requantization_of(call, 1, 4, 6, 7, type)) {
+    const IntegerInputs inputs{.x = 0, .weights = 3, .x_zero = 2, .weight_zero = 5, .bias = 8};
+    if (const auto made = convolved_integers(call, inputs, std::move(to_bytes), type)) {
+      call.set_output(0, *made);
+      return std::nullopt;
+    }
+  }
   Parts parts = convolution_parts(call, 3, 2, 5);
   if (!parts.refused.empty()) return parts.refused;
   const View output = call.make_output_like(0, parts.views.front());

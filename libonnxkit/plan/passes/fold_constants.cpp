@@ -23,8 +23,12 @@ std::optional<Tensor> known_content(const checker::ValueInfo& info) {
 
 class Folding {
  public:
-  explicit Folding(Subject& subject)
-      : subject_(subject), graph_(subject.graph()), constant_(graph_.values.size(), false), patch_(graph_) {}
+  explicit Folding(Subject& subject, bool keeps_integers)
+      : subject_(subject),
+        graph_(subject.graph()),
+        keeps_integers_(keeps_integers),
+        constant_(graph_.values.size(), false),
+        patch_(graph_) {}
 
   Result<bool> run() {
     find_constants();
@@ -39,13 +43,26 @@ class Folding {
   void find_constants() {
     for (std::size_t at = 0; at < graph_.nodes.size(); ++at) {
       const ir::Node& node = graph_.nodes[at];
-      bool all = !draws(node) && !has_body(node) && !widens_weights(node) && fits(node);
+      bool all = !draws(node) && !has_body(node) && !widens_weights(node) && !is_kept_integer(node) && fits(node);
       for (const ir::ValueId id : node.inputs)
         all = all && (id == ir::ValueId::none || subject_.is_constant(id) || constant_[ir::index_of(id)]);
       for (const ir::ValueId id : node.outputs) {
         if (all && id != ir::ValueId::none) constant_[ir::index_of(id)] = true;
       }
     }
+  }
+
+  /// Weights and biases that are stored as integers, which operators on integers may read.
+  bool is_kept_integer(const ir::Node& node) const {
+    if (!keeps_integers_ || !Subject::is_op(node, "DequantizeLinear") || node.outputs.size() != 1) return false;
+    const ElementType type = subject_.type(node.inputs[0]);
+    if (type != ElementType::int8 && type != ElementType::uint8 && type != ElementType::int32) return false;
+    const auto readers = subject_.uses().consumers(node.outputs[0]);
+    return std::all_of(readers.begin(), readers.end(), [&](std::uint32_t reader) {
+      const ir::Node& of = graph_.nodes[reader];
+      return (Subject::is_op(of, "Conv") || Subject::is_op(of, "MatMul") || Subject::is_op(of, "Gemm")) &&
+             !subject_.is_constant(of.inputs[0]) && subject_.writer(of.inputs[0], "DequantizeLinear");
+    });
   }
 
   /// A large constant that products and gathers read in its narrow type.
@@ -130,6 +147,7 @@ class Folding {
 
   Subject& subject_;
   const ir::Graph& graph_;
+  bool keeps_integers_;
   std::vector<bool> constant_;
   ir::Patch patch_;
   std::int64_t bytes_ = 0;
@@ -141,7 +159,12 @@ void register_fold_constants(PassRegistry& registry);
 void register_fold_constants(PassRegistry& registry) {
   registry.add({.name = "fold_constants",
                 .stage = Stage::fold,
-                .run = [](Subject& subject) { return Folding(subject).run(); },
+                .run = [](Subject& subject) { return Folding(subject, true).run(); },
+                .is_exact = true});
+  // What the passes over integers left.
+  registry.add({.name = "fold_dequantized",
+                .stage = Stage::combine,
+                .run = [](Subject& subject) { return Folding(subject, false).run(); },
                 .is_exact = true});
 }
 

@@ -25,6 +25,14 @@ std::vector<Cut> cuts_of(WriteCall& call) {
   const Given::Mixed starts = integer_arguments(call, 1), ends = integer_arguments(call, 2);
   Ints axes, steps;
   for (std::size_t i = 0; i < starts.size(); ++i) axes.push_back(static_cast<Int>(i));
+  if (call.has(3) && !call.known_integers(3)) {
+    call.refuse("its axes are computed while the model runs", "make them constant, or give a start and an end for each axis");
+    return {};
+  }
+  if (call.has(4) && !call.known_integers(4)) {
+    call.refuse("its steps are computed while the model runs", "make them constant");
+    return {};
+  }
   if (call.has(3)) axes = WriteCall::from_start(call.constant_integers(3), rank);
   steps.assign(axes.size(), 1);
   if (call.has(4)) steps = call.constant_integers(4);

@@ -54,14 +54,16 @@ void map_smooth_cubic(Call& call) {
 void map_grid_sampler(Call& call) {
   auto& onnx = call.onnx;
   const Val x = call.tensor("input");
-  if (call.rank(x) != 4) return call.refuse("samples of volumes need opset 20");
-  constexpr const char* modes[] = {"bilinear", "nearest", "bicubic"};
+  constexpr std::int64_t opset_of_volumes = 20;
+  const bool is_volume = call.rank(x) == 5;
+  if (is_volume && !call.has_opset(opset_of_volumes)) return;
+  constexpr const char* modes[][2] = {{"bilinear", "linear"}, {"nearest", "nearest"}, {"bicubic", "cubic"}};
   constexpr const char* paddings[] = {"zeros", "border", "reflection"};
   const std::int64_t mode = call.integer("interpolation_mode", 0), padding = call.integer("padding_mode", 0);
   if (mode < 0 || mode > 2 || padding < 0 || padding > 2) return call.refuse("a mode that is not known");
   const std::int64_t aligned = call.flag("align_corners", false) ? 1 : 0;
   call.result(onnx.emit("GridSample", {x, call.tensor("grid")},
-                        {{"mode", std::string(modes[mode])},
+                        {{"mode", std::string(modes[mode][call.opset() >= opset_of_volumes ? 1 : 0])},
                          {"padding_mode", std::string(paddings[padding])},
                          {"align_corners", aligned}}));
 }
@@ -84,7 +86,7 @@ void register_resize(Mappings& mappings) {
                map_exact_nearest);
   mappings.add({"aten._upsample_bilinear2d_aa.vec", "aten._upsample_bilinear2d_aa.default"}, map_smooth_linear);
   mappings.add({"aten._upsample_bicubic2d_aa.vec", "aten._upsample_bicubic2d_aa.default"}, map_smooth_cubic);
-  mappings.add({"aten.grid_sampler.default", "aten.grid_sampler_2d.default"}, map_grid_sampler);
+  mappings.add({"aten.grid_sampler.default", "aten.grid_sampler_2d.default", "aten.grid_sampler_3d.default"}, map_grid_sampler);
 }
 
 }  // namespace onnxkit::pt2

@@ -149,7 +149,8 @@ void map_while(Call& call) {
   for (std::size_t list = 0; list < counts.size() && !results.empty(); ++list) {
     Val& gathered = results[loop.carried.size() + list];
     if (!keeps_last(list)) {
-      if (!writes_all(call, loop.passes, counts[list])) gathered = completed(call, gathered, counts[list]);
+      if (counts[list] && !writes_all(call, loop.passes, counts[list]))
+        gathered = completed(call, gathered, counts[list]);
       continue;
     }
     gathered = onnx.emit("Slice", {gathered, onnx.integers({-1}),

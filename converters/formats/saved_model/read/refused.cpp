@@ -11,7 +11,46 @@ void register_refused(Mappings& mappings) {
                    "save the model again with control flow of version 2 enabled"});
   mappings.refuse(
       {"AssignVariableOp", "AssignAddVariableOp", "AssignSubVariableOp", "Assign", "AssignAdd", "AssignSub"},
-      {"it changes a variable, which a model in ONNX does not keep from run to run"});
+      {"it changes a variable, which a model in ONNX does not keep from run to run",
+       "export a signature that is given the state as an argument and returns the new one"});
+  mappings.refuse({"HashTable", "HashTableV2", "MutableHashTable", "MutableHashTableV2", "MutableDenseHashTableV2",
+                   "AnonymousHashTable", "AnonymousMutableHashTable", "LookupTableFind", "LookupTableFindV2",
+                   "LookupTableSize", "LookupTableSizeV2", "LookupTableInsertV2", "LookupTableImportV2"},
+                  {"it looks up keys in a table that the program fills, and ONNX has no such tables",
+                   "export a signature that is given what is found there, such as numbers in place of words"});
+  mappings.refuse({"AsString",
+                   "StringJoin",
+                   "StringSplit",
+                   "StringSplitV2",
+                   "StringLower",
+                   "StringUpper",
+                   "StringStrip",
+                   "StringLength",
+                   "StringFormat",
+                   "StringNGrams",
+                   "StringToNumber",
+                   "StringToHashBucket",
+                   "StringToHashBucketFast",
+                   "StringToHashBucketStrong",
+                   "Substr",
+                   "RegexReplace",
+                   "RegexFullMatch",
+                   "StaticRegexReplace",
+                   "StaticRegexFullMatch",
+                   "ReduceJoin",
+                   "UnicodeDecode",
+                   "UnicodeEncode",
+                   "UnicodeTranscode",
+                   "UnicodeDecodeWithOffsets",
+                   "EncodeBase64",
+                   "DecodeBase64"},
+                  {"it computes with text", "export a signature that is given numbers"});
+  mappings.refuse({"DecodeJpeg", "DecodePng", "DecodeImage", "DecodeBmp", "DecodeGif", "DecodeAndCropJpeg", "DecodeRaw",
+                   "DecodePaddedRaw", "DecodeWav", "DecodeCSV", "ParseExample", "ParseExampleV2", "ParseSingleExample",
+                   "ParseTensor", "ReadFile"},
+                  {"it decodes files or records, which are text to a model",
+                   "export a signature that is given the decoded tensors"});
+  mappings.refuse({"PyFunc", "PyFuncStateless", "EagerPyFunc"}, {"it calls a function of the Python program"});
   mappings.refuse({"VarHandleOp", "VariableV2", "Variable"},
                   {"no value is stored for this variable", "save the model after its variables have values"});
   mappings.refuse({"Placeholder"}, {"nothing is given for it: it is not an input of the signature"});

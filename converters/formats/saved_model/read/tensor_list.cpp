@@ -16,19 +16,21 @@ Val elements(Call& call) {
 void map_from_tensor(Call& call) { call.result(call.tensor("tensor")); }
 
 /// Zeros, or, where their sizes are not known, something that is no tensor, which only loops that write elements in order may be given.
-Val reserved(Call& call, ElementType elem, const std::optional<std::vector<std::int64_t>>& sizes) {
+Val reserved(Call& call, Val count, ElementType elem, const std::optional<std::vector<std::int64_t>>& sizes) {
   auto& onnx = call.onnx;
   if (!sizes || std::any_of(sizes->begin(), sizes->end(), [](std::int64_t size) { return size < 0; }))
     return onnx.emit("SequenceEmpty", {}, {{"dtype", static_cast<std::int64_t>(elem)}});
-  return onnx.emit("Expand", {onnx.scalar(elem, 0), onnx.joined({as_sizes(call, "num_elements"), onnx.integers(*sizes)})});
+  return onnx.emit("Expand", {onnx.scalar(elem, 0), onnx.joined({count, onnx.integers(*sizes)})});
 }
 
+/// A list of so many elements, or of none.
 void map_reserve(Call& call) {
   const ElementType elem = call.elem("element_dtype");
   if (elem == ElementType::undefined) return call.refuse("it is not a list of tensors");
   auto sizes = call.onnx.constant_integers(call.tensor("element_shape"));
   if (call.onnx.rank(call.tensor("element_shape")) == 0) sizes.reset();
-  call.result(reserved(call, elem, sizes));
+  const Val count = call.has("num_elements") ? as_sizes(call, "num_elements") : call.onnx.integers({0});
+  call.result(reserved(call, count, elem, sizes));
 }
 
 /// An array of TensorFlow 1: its handle, and the flow, which orders what is done with it. Both stand for the elements.
@@ -36,7 +38,7 @@ void map_array(Call& call) {
   const foreign::Argument* given = call.argument("element_shape");
   std::optional<std::vector<std::int64_t>> sizes;
   if (given && given->as<foreign::Argument::List>()) sizes = call.integers("element_shape");
-  const Val list = reserved(call, call.elem("dtype"), sizes);
+  const Val list = reserved(call, as_sizes(call, "num_elements"), call.elem("dtype"), sizes);
   call.results({list, list});
 }
 
@@ -79,6 +81,7 @@ void register_tensor_list(Mappings& mappings);
 void register_tensor_list(Mappings& mappings) {
   mappings.add("TensorListFromTensor", {"tensor", "element_shape"}, map_from_tensor);
   mappings.add("TensorListReserve", {"element_shape", "num_elements"}, map_reserve);
+  mappings.add("EmptyTensorList", {"element_shape", "max_num_elements"}, map_reserve);
   mappings.add("TensorListGetItem", {"input_handle", "index", "element_shape"}, map_get_item);
   mappings.add("TensorListGather", {"input_handle", "indices", "element_shape"}, map_gather_items);
   mappings.add("TensorListSetItem", {"input_handle", "index", "item"}, map_set_item);

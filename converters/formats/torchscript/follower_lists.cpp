@@ -1,0 +1,154 @@
+// Lists that get longer: where the code appends, and lists whose length only a run can tell.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "converters/formats/torchscript/follower.h"
+
+namespace onnxkit::torchscript {
+namespace {
+
+using foreign::ValueId;
+using Kind = Item::Kind;
+
+bool is_gathered(const Item& list) {
+  return list.kind == Kind::list && std::any_of(list.items->begin(), list.items->end(),
+                                                [](const Item& item) { return item.kind == Kind::gathered; });
+}
+
+Item as_tensor(const Item& gathered) { return Item::of_value(Kind::tensor, *gathered.graph, gathered.id); }
+
+void add_lists(const Item& item, std::set<const Items*>& lists) {
+  if (!item.items || !lists.insert(item.items.get()).second) return;
+  for (const Item& part : *item.items) add_lists(part, lists);
+}
+
+}  // namespace
+
+void Follower::enter(bool is_pass, const Variables& variables) {
+  Inside& inside = insides_.emplace_back();
+  inside.is_pass = is_pass;
+  for (const auto& [name, item] : variables) add_lists(item, inside.outer);
+}
+
+void Follower::note_read(const Item& item) {
+  if (item.kind != Kind::list) return;
+  for (Inside& inside : insides_) {
+    if (!inside.outer.contains(item.items.get())) continue;
+    inside.read.insert(item.items.get());
+    const bool is_grown = std::any_of(inside.grown.begin(), inside.grown.end(),
+                                      [&](const Inside::Grown& grown) { return grown.list == item.items; });
+    if (is_grown) refuse("a loop, whose number of passes only a run can tell, reads a list that it appends to");
+  }
+}
+
+/// What a pass appends to a list from outside is gathered behind the loop.
+std::optional<Item> Follower::grow(std::string_view name, const Items& items) {
+  const bool appends = name == "append", extends = name == "add_" || name == "extend";
+  if ((!appends && !extends) || items.size() != 2 || items[0].kind != Kind::list) return std::nullopt;
+  if (extends && items[1].kind != Kind::list) return std::nullopt;
+  const Items added = appends ? Items{items[1]} : *items[1].items;
+  const std::shared_ptr<Items>& list = items[0].items;
+  constexpr std::size_t most = std::size_t{1} << 20;
+  if (added.size() + list->size() > most) {
+    fail(make_error("memory-limit", "a list of the model is too long"));
+    return Item();
+  }
+  if (stored_lists_.contains(list)) return refuse("the model changes a list that is an attribute");
+  if (extends) note_read(items[1]);
+  if (insides_.empty() || !insides_.back().outer.contains(list.get())) {
+    list->insert(list->end(), added.begin(), added.end());
+    return items[0];
+  }
+  Inside& inside = insides_.back();
+  if (!inside.is_pass) return refuse("a branch on a computed condition changes a list");
+  if (inside.read.contains(list.get()))
+    return refuse("a loop, whose number of passes only a run can tell, reads a list that it appends to");
+  auto grown = std::find_if(inside.grown.begin(), inside.grown.end(),
+                            [&](const Inside::Grown& known) { return known.list == list; });
+  if (grown == inside.grown.end()) grown = inside.grown.insert(grown, {list, {}});
+  grown->added.insert(grown->added.end(), added.begin(), added.end());
+  return items[0];
+}
+
+/// What a pass gives for a list: one tensor. Nothing is given in a pass that adds nothing.
+Item Follower::given_in_pass(const Inside::Grown& grown) {
+  for (const Item& item : grown.added)
+    if (item.kind != Kind::tensor)
+      return refuse(
+          "a loop, whose number of passes only a run can tell, appends something else than tensors to a list");
+  if (grown.added.size() == 1) return grown.added.front();
+  return aten("stack", {{{}, Item::of_items(Kind::list, grown.added)}, {{}, Item::of_integer(0)}});
+}
+
+/// Behind the loop the list has all that the passes gave.
+void Follower::gather(const Inside::Grown& grown, Item all) {
+  for (const Inside& inside : insides_)
+    if (inside.outer.contains(grown.list.get())) return void(refuse("loops inside of one another append to one list"));
+  if (grown.added.size() > 1) all = aten("flatten", {{{}, all}, {{}, Item::of_integer(0)}, {{}, Item::of_integer(1)}});
+  all.kind = Kind::gathered;
+  grown.list->push_back(std::move(all));
+}
+
+/// Operators on lists whose length only a run can tell.
+std::optional<Item> Follower::of_gathered(std::string_view name, const Items& items) {
+  if (!items.empty() && items[0].kind == Kind::unsplit) return of_unbound(name, items);
+  if (std::none_of(items.begin(), items.end(), is_gathered) || name == "add" || name == "list") return std::nullopt;
+  if (!is_gathered(items[0])) return refuse(fmt::format("{} is given a list whose length only a run can tell", name));
+  const Items& parts = *items[0].items;
+  const Item at = items.size() > 1 ? items[1] : Item::of_integer(0);
+  if ((name == "stack" || name == "cat" || name == "concat") && at.is_known() && at.kind == Kind::integer)
+    return joined(parts, name == "stack", at.integer);
+  if (name == "len") {
+    Item length = Item::of_integer(0);
+    for (const Item& part : parts)
+      length =
+          aten("add", {{{}, length},
+                       {{},
+                        part.kind == Kind::gathered ? aten("size", {{{}, as_tensor(part)}, {{}, Item::of_integer(0)}})
+                                                    : Item::of_integer(1)}});
+    return length;
+  }
+  if (name == "__getitem__" && at.kind == Kind::integer) {
+    const bool is_last = at.is_known() && at.integer == -1;
+    if (is_last && parts.back().kind != Kind::gathered) return parts.back();
+    if (parts.size() == 1 || is_last)
+      return aten("select", {{{}, as_tensor(parts.back())}, {{}, Item::of_integer(0)}, {{}, at}});
+  }
+  return refuse(fmt::format("{} is given a list whose length only a run can tell", name));
+}
+
+Item Follower::joined(const Items& parts, bool stacks, std::int64_t axis) {
+  const auto number = [](std::int64_t value) { return NamedItem{{}, Item::of_integer(value)}; };
+  Items tensors;
+  for (const Item& part : parts) {
+    Item tensor = part.kind == Kind::gathered ? as_tensor(part) : part;
+    if (stacks && part.kind != Kind::gathered) tensor = aten("unsqueeze", {{{}, tensor}, number(0)});
+    if (!stacks && part.kind == Kind::gathered) {
+      // The axis of the passes goes in front of that along which the tensors are joined.
+      const std::int64_t front = axis < 0 ? axis - 1 : axis;
+      if (front != 0) tensor = aten("movedim", {{{}, tensor}, number(0), number(front)});
+      tensor = aten("flatten", {{{}, tensor}, number(front), number(front + 1)});
+    }
+    tensors.push_back(std::move(tensor));
+  }
+  const std::int64_t along = stacks ? 0 : axis;
+  Item whole = tensors.size() == 1 ? tensors.front()
+                                   : aten("cat", {{{}, Item::of_items(Kind::list, std::move(tensors))}, number(along)});
+  return stacks && axis != 0 ? aten("movedim", {{{}, whole}, number(0), number(axis)}) : whole;
+}
+
+/// A tensor that was taken apart along an axis, as many times as a run finds.
+std::optional<Item> Follower::of_unbound(std::string_view name, const Items& items) {
+  const foreign::Node& node = items[0].graph->nodes[items[0].node];
+  if (node.op != "aten.unbind.int" || (name != "len" && name != "__getitem__")) return std::nullopt;
+  const foreign::Argument *self = node.find("self"), *dim = node.find("dim");
+  if (!self || !self->as<ValueId>() || (dim && !dim->as<std::int64_t>())) return std::nullopt;
+  const NamedItem whole{{}, Item::of_value(Kind::tensor, *items[0].graph, *self->as<ValueId>())};
+  const NamedItem axis{{}, Item::of_integer(dim ? *dim->as<std::int64_t>() : 0)};
+  if (name == "len") return aten("size", {whole, axis});
+  if (items.size() != 2 || items[1].kind != Kind::integer) return std::nullopt;
+  return aten("select", {whole, axis, {{}, items[1]}});
+}
+
+}  // namespace onnxkit::torchscript

@@ -1,0 +1,49 @@
+#include "libonnxkit/cuda/session.h"
+
+// Times of steps: events in a graph of their own, so that the graph that runs otherwise stays as it is.
+namespace onnxkit::cuda {
+
+std::vector<const plan::Step*> ReadyPlan::steps_of(const Stretch& stretch) {
+  std::vector<const plan::Step*> steps;
+  for (const DeviceWork& work : stretch.works) {
+    if (steps.empty() || steps.back() != work.step) steps.push_back(work.step);
+  }
+  return steps;
+}
+
+Result<void> ReadyPlan::make_timed(Stretch& stretch) {
+  if (stretch.timed || !stretch.graph) return {};
+  stretch.events.clear();
+  for (std::size_t i = 0; i <= steps_of(stretch).size(); ++i) {
+    auto event = make_event(shared_.maker.device);
+    if (!event) return event.error();
+    stretch.events.push_back(*std::move(event));
+  }
+  auto graph = capture(stretch, true);
+  if (!graph) return graph.error();
+  stretch.timed = *std::move(graph);
+  return {};
+}
+
+Result<void> ReadyPlan::tell_times(const Stretch& stretch, const plan::PlannedRun& run,
+                                   std::chrono::steady_clock::time_point start) const {
+  if (!run.on_step || !stretch.timed) return {};
+  const Driver& driver = shared_.maker.device->driver();
+  using std::chrono::duration_cast;
+  using Span = std::chrono::steady_clock::duration;
+  const auto steps = steps_of(stretch);
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    float milliseconds = 0;
+    if (auto told = driver.check(
+            driver->event_elapsed_time(&milliseconds, stretch.events[i].get(), stretch.events[i + 1].get()),
+            "telling the time of a step");
+        !told)
+      return told;
+    const auto end = start + duration_cast<Span>(std::chrono::duration<float, std::milli>(milliseconds));
+    run.on_step(*steps[i], start, end);
+    start = end;
+  }
+  return {};
+}
+
+}  // namespace onnxkit::cuda

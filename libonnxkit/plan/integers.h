@@ -1,0 +1,26 @@
+#pragma once
+
+#include "libonnxkit/plan/images.h"
+
+// Products and convolutions of bytes as steps over integers.
+namespace onnxkit::plan {
+
+using Requantization = IntegerConvolutionParameters::Requantization;
+
+/// The inputs of a node that a step over integers reads.
+struct IntegerInputs {
+  std::size_t x = 0, weights = 1, x_zero = 2, weight_zero = 3;
+  std::optional<std::size_t> bias = {};
+};
+
+/// From round(sum * x_scale * weight_scale / y_scale) + y_zero. Nothing where these are not constants of ordinary size or the type is not of bytes.
+std::optional<Requantization> requantization_of(LowerCall& call, std::size_t x_scale, std::size_t weight_scale,
+                                                std::size_t y_scale, std::size_t y_zero, ElementType type);
+/// What the step writes, as int32 or requantized to `type`, of the sizes of output 0. Nothing where the backend, or the kind of step, does not take it.
+std::optional<View> convolved_integers(LowerCall& call, const IntegerInputs& inputs,
+                                       std::optional<Requantization> requantization, ElementType type);
+/// The same of a matrix product with constant weights.
+std::optional<View> multiplied_integers(LowerCall& call, const IntegerInputs& inputs,
+                                        std::optional<Requantization> requantization, ElementType type);
+
+}  // namespace onnxkit::plan
