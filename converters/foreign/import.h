@@ -69,7 +69,10 @@ Result<ir::Model> import_model(const Model& model, const Mappings& mappings, std
 class Importer {
  public:
   Importer(ir::Model& model, const Mappings& mappings, const spec::OpTable& table, Trace* trace)
-      : mappings_(mappings), builder_(model, table), opset_(model.opset_imports.front().version.value_or(0)), trace_(trace) {}
+      : mappings_(mappings),
+        builder_(model, table),
+        opset_(model.opset_imports.front().version.value_or(0)),
+        trace_(trace) {}
 
   void add_inputs(const Model& model);
   /// Imports the nodes of a graph whose inputs and tensors have values.

@@ -92,7 +92,8 @@ class BodyRewriter {
     const ValueId result = copied_to(*operand);
     for (Graph* inside : {condition, &body}) {
       const auto first = inside->inputs.begin() + static_cast<std::ptrdiff_t>(last);
-      std::rotate(first, first + static_cast<std::ptrdiff_t>(constant), first + static_cast<std::ptrdiff_t>(constant) + 1);
+      std::rotate(first, first + static_cast<std::ptrdiff_t>(constant),
+                  first + static_cast<std::ptrdiff_t>(constant) + 1);
     }
     carried->push_back(std::move((*constants)[constant]));
     constants->erase(constants->begin() + static_cast<std::ptrdiff_t>(constant));

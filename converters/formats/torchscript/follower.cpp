@@ -366,8 +366,8 @@ void Follower::open_loop(const Statement& statement, const Item* limit, std::vec
   arguments[1].content = std::move(pass.graph);
   arguments[2] = writer_.argument("carried", Item::of_items(Kind::list, carried));
   arguments[3] = writer_.argument("constants", Item::of_items(Kind::list, pass.captured));
-  Items results = writer_.node_of_tensors("higher_order.while_loop", std::move(arguments),
-                                          carried.size() + pass.grown.size());
+  Items results =
+      writer_.node_of_tensors("higher_order.while_loop", std::move(arguments), carried.size() + pass.grown.size());
   for (std::size_t i = 0; i < pass.grown.size(); ++i) gather(pass.grown[i], results[carried.size() + i]);
   std::size_t next = 0;
   for (const std::string_view name : names) {

@@ -107,8 +107,8 @@ class Follower {
   std::map<std::int64_t, Item> constants_;    ///< by place
   std::map<std::pair<const foreign::Graph*, foreign::ValueId>, Item> numbers_;  ///< that tensors were made of
   std::vector<std::pair<Item, Item>> rebound_;
-  std::vector<Inside> insides_;                      ///< that the code is in
-  std::set<std::shared_ptr<Items>> stored_lists_;    ///< attributes and constants
+  std::vector<Inside> insides_;                    ///< that the code is in
+  std::set<std::shared_ptr<Items>> stored_lists_;  ///< attributes and constants
   std::size_t steps_ = 0, depth_ = 0;
   bool has_returned_ = false;
   Item returned_;

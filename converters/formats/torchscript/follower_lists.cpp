@@ -84,8 +84,7 @@ Item Follower::given_in_pass(const Inside::Grown& grown) {
 /// Behind the loop the list has all that the passes gave.
 void Follower::gather(const Inside::Grown& grown, Item all) {
   for (const Inside& inside : insides_)
-    if (inside.outer.contains(grown.list.get()))
-      return void(refuse("loops inside of one another append to one list"));
+    if (inside.outer.contains(grown.list.get())) return void(refuse("loops inside of one another append to one list"));
   if (grown.added.size() > 1) all = aten("flatten", {{{}, all}, {{}, Item::of_integer(0)}, {{}, Item::of_integer(1)}});
   all.kind = Kind::gathered;
   grown.list->push_back(std::move(all));
@@ -103,10 +102,11 @@ std::optional<Item> Follower::of_gathered(std::string_view name, const Items& it
   if (name == "len") {
     Item length = Item::of_integer(0);
     for (const Item& part : parts)
-      length = aten("add", {{{}, length},
-                            {{}, part.kind == Kind::gathered
-                                     ? aten("size", {{{}, as_tensor(part)}, {{}, Item::of_integer(0)}})
-                                     : Item::of_integer(1)}});
+      length =
+          aten("add", {{{}, length},
+                       {{},
+                        part.kind == Kind::gathered ? aten("size", {{{}, as_tensor(part)}, {{}, Item::of_integer(0)}})
+                                                    : Item::of_integer(1)}});
     return length;
   }
   if (name == "__getitem__" && at.kind == Kind::integer) {

@@ -137,7 +137,8 @@ Result<std::vector<NamedItem>> Inputs::read(const Function& forward) {
   }
   structure_.close_array().key("kwargs").open_object().close_object().close_object();
   for (const auto& [name, shape] : shapes_)
-    if (!used_.contains(name)) return make_error("unknown-input", fmt::format("the model has no input {}", quote(name)));
+    if (!used_.contains(name))
+      return make_error("unknown-input", fmt::format("the model has no input {}", quote(name)));
   return arguments;
 }
 
@@ -178,7 +179,9 @@ Result<Item> Inputs::items_of(const Expression& type, const std::string& name, c
   const std::vector<const Expression*> types = types_inside(type);
   std::vector<std::string> parts;
   if (kind == Kind::dict) {
-    if (types.size() != 2 || types[0]->text != "str") return make_error("not-supported", fmt::format("input {} is a dictionary with keys that are not text", quote(name)));
+    if (types.size() != 2 || types[0]->text != "str")
+      return make_error("not-supported",
+                        fmt::format("input {} is a dictionary with keys that are not text", quote(name)));
     parts = traced ? traced->keys : asked_parts(name);
     if (parts.empty()) return unknown_parts(name, "KEY");
   } else if (kind == Kind::tuple || kind == Kind::list) {
@@ -188,7 +191,8 @@ Result<Item> Inputs::items_of(const Expression& type, const std::string& name, c
     if (count == 0 || types.empty()) return unknown_parts(name, "0");
     for (std::size_t i = 0; i < count; ++i) parts.push_back(std::to_string(i));
   } else {
-    return make_error("not-supported", fmt::format("input {} is neither a tensor nor a container of tensors", quote(name)));
+    return make_error("not-supported",
+                      fmt::format("input {} is neither a tensor nor a container of tensors", quote(name)));
   }
   has_containers_ = true;
   kind == Kind::dict ? structure_.open_object() : structure_.open_array();

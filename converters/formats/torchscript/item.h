@@ -28,8 +28,8 @@ struct Item {
     object,  ///< a module
     device,
     gathered,  ///< in a list: as many tensors as a loop had passes, along the first axis of a value
-    unsplit,  ///< a list of tensors that a node gives, as many as will be asked for
-    unknown,  ///< nothing that could be used
+    unsplit,   ///< a list of tensors that a node gives, as many as will be asked for
+    unknown,   ///< nothing that could be used
   };
   Kind kind = Kind::none;
   const foreign::Graph* graph = nullptr;  ///< whose value or node it is; null for what is known

@@ -121,8 +121,7 @@ void to_version_10_regions(Step& step) {
 
 void register_regions(StepRegistry& registry) {
   registry.types({"MaxRoiPool"}, {22});
-  registry.introduced({"RoiAlign"}, 10,
-                      adapt("rewritten using Gather and weights", [](Step& step) {
+  registry.introduced({"RoiAlign"}, 10, adapt("rewritten using Gather and weights", [](Step& step) {
                         align_in_steps(step, step.string("coordinate_transformation_mode") == "half_pixel");
                       }));
   registry.change({"RoiAlign"}, 16, adapt("no shift by half a pixel, as before", state_no_shift),

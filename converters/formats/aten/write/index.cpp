@@ -26,7 +26,8 @@ std::vector<Cut> cuts_of(WriteCall& call) {
   Ints axes, steps;
   for (std::size_t i = 0; i < starts.size(); ++i) axes.push_back(static_cast<Int>(i));
   if (call.has(3) && !call.known_integers(3)) {
-    call.refuse("its axes are computed while the model runs", "make them constant, or give a start and an end for each axis");
+    call.refuse("its axes are computed while the model runs",
+                "make them constant, or give a start and an end for each axis");
     return {};
   }
   if (call.has(4) && !call.known_integers(4)) {

@@ -86,7 +86,8 @@ void register_resize(Mappings& mappings) {
                map_exact_nearest);
   mappings.add({"aten._upsample_bilinear2d_aa.vec", "aten._upsample_bilinear2d_aa.default"}, map_smooth_linear);
   mappings.add({"aten._upsample_bicubic2d_aa.vec", "aten._upsample_bicubic2d_aa.default"}, map_smooth_cubic);
-  mappings.add({"aten.grid_sampler.default", "aten.grid_sampler_2d.default", "aten.grid_sampler_3d.default"}, map_grid_sampler);
+  mappings.add({"aten.grid_sampler.default", "aten.grid_sampler_2d.default", "aten.grid_sampler_3d.default"},
+               map_grid_sampler);
 }
 
 }  // namespace onnxkit::pt2
