@@ -142,7 +142,7 @@ def structure_in(options, name):
     try:
         return json.loads(options[name]) if options[name] else None
     except ValueError:
-        raise WorkerError("invalid", f"option {name} is no JSON") from None
+        raise WorkerError("invalid", f"option {name} is not JSON") from None
 
 
 def leaves_of(tree):
