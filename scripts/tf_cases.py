@@ -270,6 +270,16 @@ def lists(x):
 
 
 case("tensorlist", lists, VECTOR)
+
+
+def pushed(x):
+    def push(i, elements):
+        return i + 1, raw.TensorListPushBack(input_handle=elements, tensor=x[0] * tf.cast(i, F))
+    empty = raw.EmptyTensorList(element_shape=[5], max_num_elements=-1, element_dtype=tf.float32)
+    return raw.TensorListStack(input_handle=tf.while_loop(lambda i, _: i < 3, push, [0, empty])[1], element_shape=[5], element_dtype=tf.float32)
+
+
+case("tensorlist_pushed", pushed, VECTOR)
 case("float16", lambda x: tf.nn.relu(tf.matmul(x, tf.cast(weight(5, 4), tf.float16))), ([2, 5], np.float16))
 case("int64", lambda x, y: x // y + tf.reduce_max(x) % y, ([2, 5], L, -9, 10), ([2, 5], L, 1, 4))
 
@@ -297,6 +307,12 @@ def array_ends_early(x):
     array = tf.TensorArray(tf.float32, tf.shape(x)[0], element_shape=[5])
     array = tf.while_loop(lambda i, s, a: tf.logical_and(i < tf.shape(x)[0], s < 2), lambda i, s, a: (i + 1, s + tf.abs(x[i, 0]), a.write(i, x[i])),
                           [0, 0.0, array])[2]
+    return array.stack(), array.size()
+
+
+def array_of_open_size(x):
+    array = tf.TensorArray(tf.float32, tf.shape(x)[0], dynamic_size=True, element_shape=[5])
+    array = tf.while_loop(lambda i, _: i < tf.shape(x)[0], lambda i, a: (i + 1, a.write(i, tf.tanh(x[i]))), [0, array])[1]
     return array.stack(), array.size()
 
 
@@ -343,6 +359,7 @@ case_v1("v1_map_fn", lambda x: tf.map_fn(lambda row: tf.tanh(row) * 2, x), ([Non
 case_v1("v1_scan", lambda x: tf.scan(lambda a, row: a * 0.5 + row, x, tf.zeros([5])), ([4, 5], F))
 case_v1("v1_tensor_array", array_backwards, ([3, 5], F))
 case_v1("v1_array_ends_early", array_ends_early, ([None, 5], F))
+case_v1("v1_array_of_open_size", array_of_open_size, ([None, 5], F))
 case("array_ends_early", lambda x: array_ends_early(x)[0], ([6, 5], F))
 case_v1("v1_dynamic_rnn", lambda x: v1.nn.dynamic_rnn(Cell(), x, dtype=F), ([None, None, 3], F))
 case_v1("v1_dynamic_rnn_lengths", lambda x, n: v1.nn.dynamic_rnn(Cell(), x, sequence_length=n, dtype=F), ([None, 6, 3], F), ([None], I, 1, 4))
