@@ -6,7 +6,7 @@
 
 #include "libonnxkit/base/checked.h"
 #include "libonnxkit/base/dtype/dtype.h"
-#include "libonnxkit/base/system/release_pages.h"
+#include "libonnxkit/base/system/forget_pages.h"
 
 namespace onnxkit::layout {
 namespace {
@@ -156,7 +156,7 @@ ir::Tensor permuted(ir::Model& model, const ir::Tensor& tensor, const Permutatio
                   writable(bytes), extents);
   constexpr std::size_t least_released = 1 << 16;
   if (bytes.size() >= least_released)
-    for (const auto& mapped : model.files) release_pages(*mapped, std::as_bytes(std::span(tensor.raw_data.view())));
+    for (const auto& mapped : model.files) forget_pages(*mapped, tensor.raw_data.view());
   auto file = MappedFile::from_bytes(std::move(bytes));
   result.raw_data = Text(file->view());
   model.files.push_back(std::move(file));
