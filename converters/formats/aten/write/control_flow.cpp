@@ -4,18 +4,13 @@
 #include <utility>
 #include <variant>
 
+#include "converters/foreign/written_bodies.h"
 #include "converters/formats/aten/lower.h"
 
 namespace onnxkit::aten {
 namespace {
 
 using Body = WriteCall::Body;
-
-void add_body(foreign::Node& node, std::string_view name, std::unique_ptr<foreign::Graph> graph) {
-  foreign::Argument& argument = node.arguments.emplace_back();
-  argument.name = name;
-  argument.content = std::move(graph);
-}
 
 void add_list(foreign::Node& node, std::string_view name, const std::vector<ValueId>& values) {
   foreign::Argument::List list;
@@ -29,25 +24,6 @@ void add_value(foreign::Node& node, std::string_view name, ValueId value) {
   foreign::Argument& argument = node.arguments.emplace_back();
   argument.name = name;
   argument.content = value;
-}
-
-/// A node in a body that is put together here.
-ValueId add_node(foreign::Graph& graph, std::string_view op, const std::vector<Given>& given, std::string_view name,
-                 const std::optional<foreign::TensorType>& type) {
-  const ValueId made = graph.add_value(name, type);
-  foreign::Node& node = graph.nodes.emplace_back();
-  node.op = op;
-  for (const Given& one : given) node.arguments.push_back(foreign::argument_of(one));
-  node.outputs = {made};
-  return made;
-}
-
-/// The values of graphs around that either body reads.
-std::vector<ValueId> captures_of(const Body& a, const Body& b) {
-  std::vector<ValueId> all = a.captures;
-  for (const ValueId value : b.captures)
-    if (std::find(all.begin(), all.end(), value) == all.end()) all.push_back(value);
-  return all;
 }
 
 std::vector<Type> output_types(WriteCall& call) {
@@ -72,15 +48,15 @@ ValueId as_condition(WriteCall& call, ValueId condition) {
 void map_if(WriteCall& call) {
   Body then_body = call.closed_body("then_branch"), else_body = call.closed_body("else_branch");
   if (call.refused()) return;
-  const std::vector<ValueId> captures = captures_of(then_body, else_body);
+  const std::vector<ValueId> captures = foreign::captures_of(then_body, else_body);
   if (!captures_tensors(call, captures)) return;
   call.align_captures(then_body, captures);
   call.align_captures(else_body, captures);
   foreign::Node node;
   node.op = "higher_order.cond";
   add_value(node, "pred", as_condition(call, call.input(0)));
-  add_body(node, "true_graph", std::move(then_body.graph));
-  add_body(node, "false_graph", std::move(else_body.graph));
+  foreign::add_graph(node, "true_graph", std::move(then_body.graph));
+  foreign::add_graph(node, "false_graph", std::move(else_body.graph));
   add_list(node, "operands", captures);
   call.results(call.emit_node(std::move(node), output_types(call)));
 }
@@ -123,13 +99,13 @@ std::unique_ptr<foreign::Graph> condition_of(WriteCall& call, const Rounds& roun
   ValueId goes_on = has_condition ? graph->inputs[1] : ValueId::none;
   if (has_limit) {
     const ValueId below =
-        add_node(*graph, "aten.lt.Tensor", {{"self", graph->inputs[0]}, {"other", graph->inputs[limit_place]}},
-                 call.keep("is_below"), boolean);
-    goes_on = has_condition ? add_node(*graph, "aten.logical_and.default", {{"self", below}, {"other", goes_on}},
-                                       call.keep("goes_on"), boolean)
+        foreign::add_node(*graph, "aten.lt.Tensor", {{"self", graph->inputs[0]}, {"other", graph->inputs[limit_place]}},
+                          call.keep("is_below"), boolean);
+    goes_on = has_condition ? foreign::add_node(*graph, "aten.logical_and.default",
+                                                {{"self", below}, {"other", goes_on}}, call.keep("goes_on"), boolean)
                             : below;
   } else {
-    goes_on = add_node(*graph, "aten.clone.default", {{"self", goes_on}}, call.keep("goes_on"), boolean);
+    goes_on = foreign::add_node(*graph, "aten.clone.default", {{"self", goes_on}}, call.keep("goes_on"), boolean);
   }
   graph->outputs.push_back({goes_on, "goes_on"});
   return graph;
@@ -140,18 +116,19 @@ std::vector<std::pair<ValueId, ValueId>> collect(WriteCall& call, Rounds& rounds
   foreign::Graph& body = *rounds.body.graph;
   std::vector<std::pair<ValueId, ValueId>> buffers;
   if (rounds.collected.empty()) return buffers;
-  const ValueId place = add_node(body, "aten.reshape.default", {{"self", rounds.round}, {"shape", Ints{1}}},
-                                 call.keep("place"), call.declared(Type::tensor(ElementType::int64, {Dim(1)})));
+  const ValueId place =
+      foreign::add_node(body, "aten.reshape.default", {{"self", rounds.round}, {"shape", Ints{1}}}, call.keep("place"),
+                        call.declared(Type::tensor(ElementType::int64, {Dim(1)})));
   for (const Collected& one : rounds.collected) {
     const foreign::TensorType type = call.declared(one.type);
     const ValueId before = body.add_value(call.keep("collected"), type);
     Type row = one.type;
     if (row.shape) (*row.shape)[static_cast<std::size_t>(one.axis)] = Dim(1);
-    const ValueId added = add_node(body, "aten.unsqueeze.default", {{"self", one.made}, {"dim", one.axis}},
-                                   call.keep("row"), call.declared(row));
-    const ValueId after = add_node(body, "aten.index_copy.default",
-                                   {{"self", before}, {"dim", one.axis}, {"index", place}, {"source", added}},
-                                   call.keep("collected"), type);
+    const ValueId added = foreign::add_node(body, "aten.unsqueeze.default", {{"self", one.made}, {"dim", one.axis}},
+                                            call.keep("row"), call.declared(row));
+    const ValueId after = foreign::add_node(body, "aten.index_copy.default",
+                                            {{"self", before}, {"dim", one.axis}, {"index", place}, {"source", added}},
+                                            call.keep("collected"), type);
     buffers.emplace_back(before, after);
   }
   return buffers;
@@ -199,8 +176,8 @@ std::vector<ValueId> emit_rounds(WriteCall& call, Rounds rounds) {
   for (std::size_t i = 0; i < rounds.body.captures.size(); ++i)
     add_operand(rounds.body.captures[i], body.inputs[own + i]);
   if (!captures_tensors(call, extra)) return {};
-  const ValueId next = add_node(body, "aten.add.Tensor", {{"self", rounds.round}, {"other", one}},
-                                call.keep("next_round"), call.declared(whole_number));
+  const ValueId next = foreign::add_node(body, "aten.add.Tensor", {{"self", rounds.round}, {"other", one}},
+                                         call.keep("next_round"), call.declared(whole_number));
   body.outputs = {{next, "next_round"}};
   if (has_condition) body.outputs.push_back({rounds.next_goes_on, "goes_on"});
   for (const ValueId state : rounds.next_states) body.outputs.push_back({state, "state"});
@@ -209,8 +186,8 @@ std::vector<ValueId> emit_rounds(WriteCall& call, Rounds rounds) {
   auto condition = condition_of(call, rounds, limit_place);
   foreign::Node node;
   node.op = "higher_order.while_loop";
-  add_body(node, "cond_fn", std::move(condition));
-  add_body(node, "body_fn", std::move(rounds.body.graph));
+  foreign::add_graph(node, "cond_fn", std::move(condition));
+  foreign::add_graph(node, "body_fn", std::move(rounds.body.graph));
   add_list(node, "carried_inputs", carried);
   add_list(node, "additional_inputs", extra);
   return call.emit_node(std::move(node), types);
@@ -288,8 +265,9 @@ void take_slices(WriteCall& call, Rounds& rounds, std::size_t states) {
   foreign::Graph& body = *rounds.body.graph;
   std::vector<foreign::Node> old = std::move(body.nodes);
   body.nodes.clear();
-  const ValueId place = add_node(body, "aten.reshape.default", {{"self", rounds.round}, {"shape", Ints{1}}},
-                                 call.keep("place"), call.declared(Type::tensor(ElementType::int64, {Dim(1)})));
+  const ValueId place =
+      foreign::add_node(body, "aten.reshape.default", {{"self", rounds.round}, {"shape", Ints{1}}}, call.keep("place"),
+                        call.declared(Type::tensor(ElementType::int64, {Dim(1)})));
   for (std::size_t i = states; i < call.node.inputs.size() && !call.refused(); ++i) {
     const std::size_t rank = call.rank(i);
     const Int axis = WriteCall::from_start({entry_of(call, "scan_input_axes", i - states)}, rank).front();
@@ -301,9 +279,9 @@ void take_slices(WriteCall& call, Rounds& rounds, std::size_t states) {
     rounds.operands.push_back(body.add_value(call.keep("sliced"), call.declared(call.type(i))));
     Type row = call.type(i);
     (*row.shape)[static_cast<std::size_t>(axis)] = Dim(1);
-    const ValueId one =
-        add_node(body, "aten.index_select.default", {{"self", rounds.operands.back()}, {"dim", axis}, {"index", place}},
-                 call.keep("row"), call.declared(row));
+    const ValueId one = foreign::add_node(body, "aten.index_select.default",
+                                          {{"self", rounds.operands.back()}, {"dim", axis}, {"index", place}},
+                                          call.keep("row"), call.declared(row));
     foreign::Node& squeeze = body.nodes.emplace_back();
     squeeze.op = "aten.squeeze.dim";
     squeeze.arguments.push_back(foreign::argument_of({"self", one}));
