@@ -186,8 +186,17 @@ class CudaBackend : public exec::Backend {
     return {};
   }
 
-  Result<std::shared_ptr<Shared>> share(const Found& found, const exec::LoadOptions& options) const {
-    auto device = Device::use(found.driver, chosen(found, options));
+  /// The device of the session before, if it is the same: making its context anew takes longer than most models.
+  Result<std::shared_ptr<const Device>> use(const Found& found, const exec::LoadOptions& options) {
+    const DeviceFacts facts = chosen(found, options);
+    if (device_ && device_->facts().number == facts.number) return device_;
+    auto device = Device::use(found.driver, facts);
+    if (device) device_ = *device;
+    return device;
+  }
+
+  Result<std::shared_ptr<Shared>> share(const Found& found, const exec::LoadOptions& options) {
+    auto device = use(found, options);
     if (!device) return device.error();
     auto architecture = found.nvrtc->architecture_for((*device)->facts().capability);
     if (!architecture) return architecture.error();
@@ -217,6 +226,7 @@ class CudaBackend : public exec::Backend {
   }
 
   exec::BackendSettings settings_;
+  std::shared_ptr<const Device> device_;
 };
 
 }  // namespace

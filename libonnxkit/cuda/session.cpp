@@ -287,7 +287,7 @@ Result<void> ReadyPlan::enqueue(Stretch& stretch, bool is_timed) {
 Result<RunnableGraph> ReadyPlan::capture(Stretch& stretch, bool is_timed) {
   if (stretch.to_device.empty() && stretch.works.empty() && stretch.to_host.empty()) return RunnableGraph();
   const Driver& driver = shared_.maker.device->driver();
-  if (auto begun = driver.check(driver->stream_begin_capture(stream_.get(), capture_thread_local), "recording a graph");
+  if (auto begun = driver.check(driver->stream_begin_capture(stream_.get(), capture_relaxed), "recording a graph");
       !begun)
     return begun.error();
   auto enqueued = enqueue(stretch, is_timed);

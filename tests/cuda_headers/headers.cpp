@@ -73,7 +73,7 @@ static_assert(attribute_major == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
 static_assert(attribute_minor == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
 static_assert(stream_non_blocking == CU_STREAM_NON_BLOCKING);
 static_assert(event_external == CU_EVENT_RECORD_EXTERNAL);
-static_assert(capture_thread_local == CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+static_assert(capture_relaxed == CU_STREAM_CAPTURE_MODE_RELAXED);
 static_assert(nvrtc_success == NVRTC_SUCCESS);
 static_assert(nvrtc_compilation_failed == NVRTC_ERROR_COMPILATION);
 

@@ -71,12 +71,14 @@ std::vector<std::vector<std::string>> comparisons(const std::vector<std::string>
   return each;
 }
 
-/// The first axis of every input that leaves it open.
-Result<void> set_batch(Model& model, std::int64_t batch) {
+/// The first axis of every input that leaves it open; the names of those axes go to `named`.
+Result<void> set_batch(Model& model, std::int64_t batch, std::map<std::string, std::int64_t>& named) {
   DimSettings dims;
   for (const std::string& name : input_names(model)) dims.sizes.emplace(name + "[0]", batch);
-  const auto left = declare_dims(model, dims, DeclaredSizes::keep);
-  return left ? Result<void>() : left.error();
+  auto left = declare_dims(model, dims, DeclaredSizes::keep);
+  if (!left) return left.error();
+  named.merge(*left);
+  return {};
 }
 
 Result<InputSet> inputs_for(const Model& model, const BenchArguments& arguments, std::optional<std::int64_t> batch) {
@@ -84,7 +86,7 @@ Result<InputSet> inputs_for(const Model& model, const BenchArguments& arguments,
   auto dims = declare_dims(declared, arguments.inference.dims, DeclaredSizes::keep);
   if (!dims) return dims.error();
   if (batch) {
-    if (auto set = set_batch(declared, *batch); !set) return set.error();
+    if (auto set = set_batch(declared, *batch, *dims); !set) return set.error();
   }
   auto given = read_given(declared, arguments.inputs.inputs, arguments.inputs);
   if (!given) return given.error();

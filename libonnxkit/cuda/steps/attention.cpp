@@ -152,7 +152,7 @@ std::string AttentionText::weights() const {
       "        const Number weight = now == {2} ? 0 : exp_of(scores[r][c] - now);\n"
       "        scores[r][c] = weight;\n        sum += weight;\n      }}\n"
       "      sum = combined<{0}, Sum<Number>>(sum);\n"
-      "      if (thread == 0) {{\n        factor[r] = before == now ? 1 : exp_of(before - now);\n"
+      "      __syncwarp();\n      if (thread == 0) {{\n        factor[r] = before == now ? 1 : exp_of(before - now);\n"
       "        total[r] = total[r] * factor[r] + sum;\n        most[r] = now;\n      }}\n    }}\n",
       width, tile, literal(lane, -INFINITY));
 }
@@ -198,7 +198,7 @@ Result<std::vector<Launch>> write_attention(const plan::Step& step, const Prepar
   launch.text += "    __syncthreads();\n" + text.scores();
   launch.text += "    __syncthreads();\n" + text.load("v", text.v, "column", text.keys, text.part) + text.weights();
   launch.text += "    __syncthreads();\n" + text.sums() + "  }\n";
-  launch.text += text.results() + "}\n";
+  launch.text += "  __syncthreads();\n" + text.results() + "}\n";
   launch.operands = operands_of(step);
   launch.blocks = static_cast<std::uint32_t>(text.blocks());
   launch.threads = static_cast<std::uint32_t>(text.threads());

@@ -17,7 +17,8 @@ Result<std::vector<Launch>> write_gather(const plan::Step& step, const Preparati
   others.strides[1] = 0;
   const View* views[] = {&to, &others, &positions};
   ElementLoop loop(views, true);
-  if (data.strides[1] % loop.pack() != 0) loop = ElementLoop(views);
+  const bool is_along_rows = loop.is_side_by_side(1) && !loop.is_side_by_side(2);
+  if (data.strides[1] % loop.pack() != 0 || !is_along_rows) loop = ElementLoop(views);
   std::string copy = fmt::format("y[{}] = x0[from]", loop.place(0));
   if (loop.pack() > 1) copy = fmt::format("store_pack(y + {}, load_pack<{}>(x0 + from))", loop.place(0), loop.pack());
   Launch launch;

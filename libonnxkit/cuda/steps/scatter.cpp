@@ -32,7 +32,7 @@ Result<std::vector<Launch>> write_scatter(const plan::Step& step, const Preparat
   const bool combines = combination != plan::Combination::replace;
   const Lane lane = plan::lane_of(data.type);
   const LinearLoop loop(to.size());
-  std::string update = fmt::format("x2[i * {}u + at % {}u]", inner, inner);
+  std::string update = fmt::format("x2[(long long)i * {}u + at % {}u]", inner, inner);
   if (combines) update = loaded(data.type, lane, update);
   const std::string old = combines ? loaded(data.type, lane, "x0[at]") : "x0[at]";
   Launch launch;

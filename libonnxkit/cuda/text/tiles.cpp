@@ -95,7 +95,7 @@ std::string TiledSums::sums(const TileOperand& a, const TileOperand& b) const {
       "    if (k0 + {9} < {8}) load(k0 + {9});\n",
       thread_rows_, thread_columns_, rows_ * depth() / threads(), columns_ * depth() / threads(), a.each_tile,
       b.each_tile, load("a", a, true), load("b", b, false), k_, depth(), store("a", a, true), store("b", b, false));
-  text += fmt::format("#pragma unroll\n    for (int k = 0; k < {}; ++k) {{\n      Number part_a[{}], part_b[{}];\n",
+  text += fmt::format("#pragma unroll 4\n    for (int k = 0; k < {}; ++k) {{\n      Number part_a[{}], part_b[{}];\n",
                       depth(), thread_rows_, thread_columns_);
   const auto part = [&](char name, std::int64_t count, std::int64_t stride, std::int64_t size, const char* at) {
     text += fmt::format(
