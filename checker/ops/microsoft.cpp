@@ -165,6 +165,18 @@ void infer_multi_head_attention(InferContext& context) {
   context.set_shape(0, {(*query)[0], (*query)[1], hidden});
 }
 
+/// Of the present keys and values: the total of past and new positions, or that of a longer buffer.
+Dim cache_length(InferContext& context) {
+  const Shape* past = context.input_shape(3);
+  const Dim held = !context.has_input(3) ? Dim(0) : past && past->size() == 4 ? (*past)[2] : Dim();
+  const Constant* total = context.input_value(6);
+  const bool knows = total && total->elements.size() == 1 && total->elements[0].is_integer();
+  const Dim all = knows ? total->elements[0].dim() : Dim();
+  if (!all.is_unknown() && !held.is_unknown()) return context.dims().max(held, all);
+  return context.data_dependent("total_length",
+                                "the total of past and new positions, or the length of a shared buffer");
+}
+
 /// Without a key the query holds all three, as many heads as num_heads + 2 * kv_num_heads.
 void infer_group_query_attention(InferContext& context) {
   const Shape* query = context.input_shape(0);
@@ -187,9 +199,7 @@ void infer_group_query_attention(InferContext& context) {
   for (const std::size_t output : {std::size_t{1}, std::size_t{2}}) {
     if (!context.has_output(output)) continue;
     context.set_elem(output, context.input_elem(context.has_input(3) ? 3 : 0));
-    const Dim total =
-        context.data_dependent("total_length", "the total of past and new positions, or the length of a shared buffer");
-    context.set_shape(output, {(*query)[0], kv_heads, total, size});
+    context.set_shape(output, {(*query)[0], kv_heads, cache_length(context), size});
   }
 }
 

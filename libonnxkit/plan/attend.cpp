@@ -6,8 +6,6 @@
 namespace onnxkit::plan {
 namespace {
 
-constexpr std::int64_t heads_before_rows[] = {0, 2, 1, 3};
-
 /// k or v seen for each head of q: [batch, heads of k, sharing, rows, columns].
 View by_groups(const View& view, std::int64_t groups, std::int64_t sharing) {
   View result = view;
@@ -38,6 +36,22 @@ View joined_rows(LowerCall& call, const View& past, const View& now) {
   call.emit_copy(past, sliced(whole, 2, 0, 1, before));
   call.emit_copy(now, sliced(whole, 2, before, 1, now.dims[2]));
   return whole;
+}
+
+View checked_numbers(LowerCall& call, const View& view, std::int64_t least, std::int64_t greatest) {
+  const std::int64_t count = view.size();
+  Expression e;  // the step that knows of errors is a gather: position 1 of one zero
+  const auto number = e.input(0, Lane::i64);
+  e.apply(Operation::logical_or, e.apply(Operation::less, number, e.integer(least)),
+          e.apply(Operation::less, e.integer(greatest), number));
+  const View positions = mapped(call, e, {view}, ElementType::int64, view.dims);
+  const View zeros = call.make(ElementType::int64, {1, count, 1});
+  const std::int64_t zero[] = {0};
+  call.emit(gather_step, {integer_constant(call, zero, {1, 1, 1}), reshaped_or_copied(call, positions, {count})},
+            {zeros}, MapParameters());
+  Expression sum;
+  sum.apply(Operation::add, sum.input(0, Lane::i64), sum.input(1, Lane::i64));
+  return mapped(call, sum, {view, *reshaped(zeros, view.dims)}, ElementType::int64, view.dims);
 }
 
 Expression::Number ScoreBias::operand(const View& view, Lane lane) {

@@ -1,9 +1,15 @@
 #pragma once
 
+#include <limits>
+
 #include "libonnxkit/plan/compose.h"
 
 // What lowerings of attention have in common.
 namespace onnxkit::plan {
+
+inline constexpr std::int64_t heads_before_rows[] = {0, 2, 1, 3};
+/// What hides a score.
+inline constexpr double minus_infinity = -std::numeric_limits<double>::infinity();
 
 /// [batch, heads, rows, size] of [batch, rows, heads * size]; nothing where heads do not divide the last axis.
 std::optional<View> split_heads(LowerCall& call, const View& view, std::int64_t heads);
@@ -11,6 +17,9 @@ std::optional<View> split_heads(LowerCall& call, const View& view, std::int64_t 
 View with_side_by_side_rows(LowerCall& call, const View& view);
 /// Past keys or values, then new ones, along the axis of rows: one copy of either.
 View joined_rows(LowerCall& call, const View& past, const View& now);
+
+/// The same integers as int64; one below `least` or above `greatest` ends the run with an error.
+View checked_numbers(LowerCall& call, const View& view, std::int64_t least, std::int64_t greatest);
 
 /// What is added to scores [batch, heads, rows, columns]: masks, and conditions on positions. It becomes one map, over the axes that its operands have.
 class ScoreBias {

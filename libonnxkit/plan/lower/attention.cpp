@@ -1,5 +1,4 @@
 #include <cmath>
-#include <limits>
 
 #include "libonnxkit/plan/attend.h"
 
@@ -7,8 +6,6 @@ namespace onnxkit::plan {
 namespace {
 
 using Number = Expression::Number;
-
-constexpr double minus_infinity = -std::numeric_limits<double>::infinity();
 
 /// Inputs and outputs by number.
 struct AttentionPort {
@@ -56,20 +53,6 @@ Unlowered add_mask(LowerCall& call, ScoreBias& bias, std::int64_t columns) {
   return std::nullopt;
 }
 
-/// The lengths [batch, 1, 1, 1]. One beyond the keys ends the run with an error.
-View checked_lengths(LowerCall& call, std::int64_t batch, std::int64_t columns) {
-  std::vector<std::int64_t> all(static_cast<std::size_t>(columns) + 1);
-  for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<std::int64_t>(i);
-  const View known = integer_constant(call, all, {1, columns + 1, 1});
-  Expression e;  // gathers count negative positions from the end
-  const Number length = e.input(0, Lane::i64);
-  e.apply(Operation::select, e.apply(Operation::less, length, e.integer(0)), e.integer(columns + 1), length);
-  const View positions = mapped(call, e, {call.input(AttentionPort::valid_lengths)}, ElementType::int64, {batch});
-  const View lengths = call.make(ElementType::int64, {1, batch, 1});
-  call.emit(gather_step, {known, positions}, {lengths}, MapParameters());
-  return *reshaped(lengths, {batch, 1, 1, 1});
-}
-
 /// Which keys a query may see by position: what the step's parameters cannot say goes into the bias.
 Unlowered add_positions(LowerCall& call, const Attending& attending, bool in_bias, ScoreBias& bias,
                         AttentionParameters& parameters) {
@@ -83,7 +66,8 @@ Unlowered add_positions(LowerCall& call, const Attending& attending, bool in_bia
     if (call.input(AttentionPort::valid_lengths).size() != batch ||
         call.input(AttentionPort::valid_lengths).rank() != 1)
       return "other lengths";
-    const Number length = bias.operand(checked_lengths(call, batch, columns), Lane::i64);
+    const View lengths = checked_numbers(call, call.input(AttentionPort::valid_lengths), 0, columns);
+    const Number length = bias.operand(*reshaped(lengths, {batch, 1, 1, 1}), Lane::i64);
     bias.require(e.apply(Operation::less, bias.column(), length), minus_infinity);
     if (is_causal || left >= 0 || right >= 0) offset = e.apply(Operation::subtract, length, e.integer(rows));
   } else if (is_causal && !in_bias) {
