@@ -32,6 +32,22 @@ View mapped(LowerCall& call, const Expression& expression, std::vector<View> inp
   return result;
 }
 
+void fill(LowerCall& call, const View& view, double number) {
+  Expression e;
+  e.constant(lane_of(view.type), number);
+  call.emit_map(e, {}, view);
+}
+
+View extended(LowerCall& call, const View& view, std::size_t axis, std::int64_t size, double number) {
+  Dims dims = view.dims;
+  const std::int64_t held = dims[axis];
+  dims[axis] = size;
+  const View whole = call.make(view.type, std::move(dims));
+  call.emit_copy(view, sliced(whole, axis, 0, 1, held));
+  if (size > held) fill(call, sliced(whole, axis, held, 1, size - held), number);
+  return whole;
+}
+
 View stored_as(LowerCall& call, const View& view, ElementType stored) {
   if (view.type == stored) return view;
   Expression e;

@@ -19,6 +19,10 @@ View integer_constant(LowerCall& call, std::span<const std::int64_t> values, Dim
 View positions_along(LowerCall& call, const Dims& dims, std::size_t axis);
 /// A new tensor of expression(inputs).
 View mapped(LowerCall& call, const Expression& expression, std::vector<View> inputs, ElementType stored, Dims dims);
+/// Every element becomes this number.
+void fill(LowerCall& call, const View& view, double number);
+/// A copy with this number behind it along an axis, up to `size`.
+View extended(LowerCall& call, const View& view, std::size_t axis, std::int64_t size, double number);
 /// The view itself, or a conversion to the stored type.
 View stored_as(LowerCall& call, const View& view, ElementType stored);
 /// `view` under other sizes: the view itself, or a copy.

@@ -36,7 +36,7 @@ inline constexpr int attribute_multiprocessors = 16;
 inline constexpr int attribute_major = 75;
 inline constexpr int attribute_minor = 76;
 inline constexpr unsigned stream_non_blocking = 1;
-inline constexpr int capture_relaxed = 2;
+inline constexpr int capture_relaxed = 2;      ///< libraries may load kernels meanwhile
 inline constexpr unsigned event_external = 1;  ///< in a capture: recorded each time the graph runs
 
 /// The functions that are used, under their names without "cu".

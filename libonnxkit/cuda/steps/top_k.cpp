@@ -17,8 +17,9 @@ Result<std::vector<Launch>> write_top_k(const plan::Step& step, const Preparatio
   const bool is_real = plan::lane_of(from.type) != Lane::i64;
   const std::string below = is_real ? "{0} < {1} || ({1} != {1} && {0} == {0})" : "{0} < {1}";
   const auto is_below = [&](std::string_view a, std::string_view b) { return fmt::format(fmt::runtime(below), a, b); };
-  const bool is_narrow = from.type == ElementType::float16 || from.type == ElementType::bfloat16;
-  const auto comparable = [&](const char* number) { return is_narrow ? fmt::format("decoded({})", number) : number; };
+  const auto comparable = [&](const char* number) {  // a lane of signed integers has not the order of uint64
+    return is_real ? loaded(from.type, plan::lane_of(from.type), number) : number;
+  };
   Launch launch;
   launch.text = fmt::format(
       "{0} {{\n{1}    const Count row = at / {2}u;\n    const Count place = at % {2}u;\n"
@@ -28,8 +29,7 @@ Result<std::vector<Launch>> write_top_k(const plan::Step& step, const Preparatio
       "      const bool is_below = {3}, is_above = {4};\n"
       "      before += {5} || (!is_below && !is_above && i < place);\n    }}\n"
       "    if (before < {6}u) {{\n      y[row * {6}u + before] = numbers[place];\n      y1[row * {6}u + before] = "
-      "place;\n    "
-      "}}\n{7}}}\n",
+      "place;\n    }}\n{7}}}\n",
       write_parameters(step, preparation), loop.begin(), n, is_below("other", "number"), is_below("number", "other"),
       is_largest ? "is_above" : "is_below", k, loop.end(), comparable("numbers[place]"), comparable("numbers[i]"));
   launch.operands = operands_of(step);

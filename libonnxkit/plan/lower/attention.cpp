@@ -24,15 +24,7 @@ std::optional<View> heads_of(LowerCall& call, std::size_t input, std::string_vie
 /// From version 24 on keys behind the end of a mask are not seen.
 View mask_to_the_end(LowerCall& call, const View& given, std::int64_t columns) {
   if (call.since() < 24 || given.rank() == 0 || given.dims.back() >= columns) return given;
-  Dims dims = given.dims;
-  const std::int64_t stated = dims.back();
-  dims.back() = columns;
-  const View whole = call.make(ElementType::float32, dims);
-  call.emit_copy(given, sliced(whole, dims.size() - 1, 0, 1, stated));
-  Expression hidden;
-  hidden.constant(Lane::f32, minus_infinity);
-  call.emit_map(hidden, {}, sliced(whole, dims.size() - 1, stated, 1, columns - stated));
-  return whole;
+  return extended(call, given, given.rank() - 1, columns, minus_infinity);
 }
 
 Unlowered add_mask(LowerCall& call, ScoreBias& bias, std::int64_t columns) {

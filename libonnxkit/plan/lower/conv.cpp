@@ -103,11 +103,7 @@ Unlowered lower_volume_conv(LowerCall& call) {
   Dims padded = call.input_dims(0);
   padded[2] += g.pads[0] + g.pads[3];
   const View volume = make_volume(call, padded);
-  if (padded[2] != call.input_dims(0)[2]) {
-    Expression zero;
-    zero.constant(Lane::f32, 0);
-    call.emit_map(zero, {}, volume);
-  }
+  if (padded[2] != call.input_dims(0)[2]) fill(call, volume, 0);
   Expression same;
   same.convert(same.input(0, lane_of(call.input(0).type)), Lane::f32);
   call.emit_map(same, {call.input(0)}, sliced(volume, 2, g.pads[0], 1, call.input_dims(0)[2]));

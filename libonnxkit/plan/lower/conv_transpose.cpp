@@ -41,9 +41,8 @@ View spread_image(LowerCall& call, const View& image, const Dims& out, const Win
   for (std::size_t i = 0; i < begins.size(); ++i)
     dims[i + 2] = out[i + 2] + (window.kernel[i] - 1) * window.dilations[i];
   const View canvas = make_channels_last(call, dims);
-  Expression zero, same;
-  zero.constant(Lane::f32, 0);
-  call.emit_map(zero, {}, canvas);
+  fill(call, canvas, 0);
+  Expression same;
   View from = image, to = canvas;
   for (std::size_t i = 0; i < begins.size(); ++i) {
     const std::int64_t stride = window.strides[i];

@@ -172,16 +172,9 @@ View spread_rows(LowerCall& call, const View& now, const Place& place) {
 
 /// Past rows of each sequence, then its new ones, then zeros.
 View present_rows(LowerCall& call, std::size_t past, const View& now, const Place& place) {
+  if (place.is_first) return extended(call, now, 2, place.buffer(), 0);
   const Dims& dims = now.dims;
   const View whole = call.make(ElementType::float32, {dims[0], dims[1], place.buffer(), dims[3]});
-  if (place.is_first) {
-    call.emit_copy(now, sliced(whole, 2, 0, 1, place.rows));
-    if (place.buffer() == place.rows) return whole;
-    Expression zero;
-    zero.constant(Lane::f32, 0);
-    call.emit_map(zero, {}, sliced(whole, 2, place.rows, 1, place.buffer() - place.rows));
-    return whole;
-  }
   const View spread = spread_rows(call, now, place), numbers = positions_along(call, {1, 1, place.buffer(), 1}, 2),
              last = *reshaped(place.last, {dims[0], 1, 1, 1});
   const auto write = [&](std::int64_t first, std::int64_t count, bool has_past) {
@@ -241,17 +234,6 @@ void add_cache_positions(LowerCall& call, const Place& place, bool in_bias, Scor
   if (sees) bias.require(*sees, minus_infinity);
 }
 
-View with_zero_row(LowerCall& call, const View& rows) {
-  Dims dims = rows.dims;
-  ++dims[2];
-  const View whole = call.make(ElementType::float32, dims);
-  call.emit_copy(rows, sliced(whole, 2, 0, 1, rows.dims[2]));
-  Expression zero;
-  zero.constant(Lane::f32, 0);
-  call.emit_map(zero, {}, sliced(whole, 2, rows.dims[2], 1, 1));
-  return whole;
-}
-
 /// What the denominators of the softmax hold besides the keys: a key of zeros, whose score is that of a sink, or 0.
 void add_sinks(LowerCall& call, Attending& attending) {
   const std::int64_t heads = attending.q.dims[1], columns = attending.k.dims[2];
@@ -268,22 +250,18 @@ void add_sinks(LowerCall& call, Attending& attending) {
     narrow.dims = usual.dims;
     call.emit_copy(narrow, usual);
   } else {
-    Expression zero;
-    zero.constant(Lane::f32, 0);
-    call.emit_map(zero, {}, usual);
+    fill(call, usual, 0);
   }
-  Expression e;
-  std::vector<View> inputs;
+  const View added = sliced(whole, 3, columns, 1, 1);
   if (call.has_input(Grouped::sinks)) {
-    inputs.push_back(reshaped_or_copied(call, call.as_real(call.input(Grouped::sinks)), {1, heads, 1, 1}));
-    e.input(0, Lane::f32);
+    const View sinks = reshaped_or_copied(call, call.as_real(call.input(Grouped::sinks)), {1, heads, 1, 1});
+    call.emit_copy(broadcast_to(sinks, added.dims), added);
   } else {
-    e.constant(Lane::f32, 0);
+    fill(call, added, 0);
   }
-  call.emit_map(e, std::move(inputs), sliced(whole, 3, columns, 1, 1));
   attending.bias = broadcast_to(whole, Dims{attending.q.dims[0], heads, attending.q.dims[2], columns + 1});
-  attending.k = with_zero_row(call, attending.k);
-  attending.v = with_zero_row(call, attending.v);
+  attending.k = extended(call, attending.k, 2, columns + 1, 0);
+  attending.v = extended(call, attending.v, 2, columns + 1, 0);
 }
 
 Unlowered lower_group_query_attention(LowerCall& call) {

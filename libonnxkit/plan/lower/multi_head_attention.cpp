@@ -30,8 +30,7 @@ View of_packed(const View& packed, std::int64_t at) {
   View part = sliced(packed, 3, at, 1, 1);
   part.dims.erase(part.dims.begin() + 3);
   part.strides.erase(part.strides.begin() + 3);
-  constexpr std::int64_t heads_in_front[] = {0, 2, 1, 3};
-  return permuted(part, heads_in_front);
+  return permuted(part, heads_before_rows);
 }
 
 /// [batch, length, heads * size] with its part of the bias, as heads.

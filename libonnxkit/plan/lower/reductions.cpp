@@ -182,9 +182,7 @@ Unlowered lower_lrn(LowerCall& call) {
   Dims padded = x.dims;
   padded[1] = channels + size - 1;
   const View squares = call.make_like(x.type, padded, x);
-  Expression zero;
-  zero.constant(lane, 0);
-  call.emit_map(zero, {}, squares);
+  fill(call, squares, 0);
   Expression square;
   const Number number = square.input(0, lane);
   square.apply(Operation::multiply, number, number);
