@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "tests/unit/cuda/random_steps.h"
 
@@ -325,13 +326,16 @@ TEST_CASE("generated scatters take updates in their order, and top-k keeps the o
     for (std::int64_t& position : positions_of(scatters.back())) position %= size;
     auto parameters = std::make_shared<plan::TopKParameters>();
     parameters->is_largest = random.one_in(2);
+    constexpr ElementType numbers[] = {ElementType::float32, ElementType::float64, ElementType::int64,
+                                       ElementType::float16, ElementType::bfloat16};
+    const ElementType ordered = numbers[i % std::size(numbers)];
     const std::int64_t n = 1 + random.below(40), k = 1 + random.below(n);
     top.emplace_back(
         plan::Step{.kind = plan::top_k_step,
-                   .inputs = {HostStep::view(0, type, {3, n})},
-                   .outputs = {HostStep::view(1, type, {3, k}), HostStep::view(2, ElementType::int64, {3, k})},
+                   .inputs = {HostStep::view(0, ordered, {3, n})},
+                   .outputs = {HostStep::view(1, ordered, {3, k}), HostStep::view(2, ElementType::int64, {3, k})},
                    .parameters = parameters});
-    random.fill(top.back(), type != ElementType::int64);
+    random.fill(top.back(), ordered != ElementType::int64);
   }
   check(scatters, scatter_faults);
   check(top, top_k_faults);
