@@ -404,18 +404,8 @@ class Conversion {
     const auto saved = saved_model(model, arguments_.output);
     if (!saved) return stop(saved.error());
     note(arguments_.notes, saved_text(*saved));
-    if (arguments_.output != "-") warn_of_size();
     file_.is_written = true;
     return true;
-  }
-
-  void warn_of_size() const {
-    constexpr std::uintmax_t protobuf_limit = std::uintmax_t{1} << 31;
-    std::error_code status;
-    const std::uintmax_t size = fs::file_size(arguments_.output, status);
-    if (status || size < protobuf_limit) return;
-    note(arguments_.notes, "onnxkit: " + quote(arguments_.output) +
-                               " exceeds 2 GiB, which protobuf-based readers reject; --external keeps it small\n");
   }
 
   /// What the format cannot express.
