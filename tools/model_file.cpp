@@ -126,6 +126,10 @@ Result<SaveReport> save_model(const Model& model, const std::string& path, const
 std::string saved_text(const SaveReport& report) {
   std::string text;
   for (const std::filesystem::path& file : report.removed) text += "removed " + quote(file.string()) + "\n";
+  if (!report.moved_weights.empty())
+    text += "weights are in " + quote(report.moved_weights.string()) +
+            ": in one file the model would exceed 2 GiB, which protobuf-based readers reject\n";
+  if (report.exceeds_protobuf) text += "onnxkit: the model file exceeds 2 GiB, which protobuf-based readers reject\n";
   std::size_t count = 0;
   std::string locations;
   for (const auto& [message, fields] : report.unknown_fields) {

@@ -88,7 +88,8 @@ void register_onnx(Registry& registry) {
                 .extensions = {".onnx"},
                 .output_extensions = {".pb", ""},
                 .read = read_onnx_binary,
-                .encode = encode_onnx_binary});
+                .encode = encode_onnx_binary,
+                .is_protobuf = true});
   registry.add({.name = "text",
                 .title = "the ONNX text form",
                 .extensions = {".onnxtxt"},

@@ -60,6 +60,8 @@ struct Format {
   /// frame makes those files.
   Result<void> (*encode)(const ir::Model& model, const wire::Placements& placements, const ByteSink& sink,
                          SaveReport& report) = nullptr;
+  /// What `encode` hands out is one message of protobuf, whose libraries parse no more than 2 GiB of it.
+  bool is_protobuf = false;
   /// Any other format: `write` makes the file or folder at `path`, completely or not at all.
   Result<void> (*write)(const ir::Model& model, const std::filesystem::path& path, const SaveOptions& options,
                         SaveReport& report) = nullptr;

@@ -45,11 +45,24 @@ bool has_content(const fs::path& path, const Sidecar& sidecar) {
       .ok();
 }
 
+/// What adds up the bytes that go through `sink`.
+ByteSink counted(ByteSink sink, std::uint64_t& size) {
+  return [sink = std::move(sink), &size](std::string_view bytes) {
+    size += bytes.size();
+    return sink(bytes);
+  };
+}
+
 /// One saving: data files first under hidden names, then everything is given its name in an order that leaves no gap.
 class Saving {
  public:
-  Saving(const ir::Model& model, const fs::path& path, const SaveOptions& options, Encode encode)
-      : model_(model), options_(options), path_(follow_links(path)), encode_(encode), users_(path_) {
+  Saving(const ir::Model& model, const fs::path& path, SaveOptions options, Encode encode, std::uint64_t file_limit)
+      : model_(model),
+        options_(std::move(options)),
+        path_(follow_links(path)),
+        encode_(encode),
+        file_limit_(file_limit),
+        users_(path_) {
     folder_ = path_.has_parent_path() ? path_.parent_path() : fs::path(".");
   }
 
@@ -60,11 +73,15 @@ class Saving {
 
  private:
   Result<void> save() {
+    std::error_code status;
+    const bool is_stream = fs::is_other(path_, status);
+    const bool moves = !is_stream && options_.weights == Weights::keep && wire::encoded_size(model_) > file_limit_;
+    if (moves) options_.weights = Weights::extract;
     auto plan = wire::plan_save(model_, folder_, path_.filename().string(), options_);
     if (!plan) return std::move(plan).error();
     plan_ = *std::move(plan);
-    std::error_code status;
-    if (fs::is_other(path_, status)) return write_directly();
+    if (moves && !plan_.sidecars.empty()) report_.moved_weights = folder_ / plan_.sidecars.front().location;
+    if (is_stream) return write_directly();
     if (!fs::is_directory(folder_, status)) return fault("cannot-write", "the folder does not exist");
     replaces_ = fs::exists(path_, status);
     used_before_ = data_locations(path_);
@@ -111,7 +128,9 @@ class Saving {
   Result<AtomicFile> write_model(const Placements& placements) {
     auto file = AtomicFile::create(path_);
     if (!file) return file;
-    Result<void> written = encode_(model_, placements, sink_into(*file), report_);
+    std::uint64_t size = 0;
+    Result<void> written = encode_(model_, placements, counted(sink_into(*file), size), report_);
+    report_.exceeds_protobuf = size > file_limit_;
     if (written && replaces_) written = file->sync();
     if (!written) return std::move(written).error();
     return file;
@@ -261,10 +280,11 @@ class Saving {
   }
 
   const ir::Model& model_;
-  const SaveOptions& options_;
+  SaveOptions options_;
   fs::path path_;
   fs::path folder_;
   Encode encode_;
+  std::uint64_t file_limit_;
   DataUsers users_;
   wire::SavePlan plan_;
   SaveReport report_;
@@ -290,20 +310,23 @@ Result<const Format*> output_format(const fs::path& path, const std::string& nam
   return format ? Result<const Format*>(format) : unknown_output(path);
 }
 
-Result<SaveReport> save_model(const ir::Model& model, const fs::path& path, const SaveOptions& options) {
+Result<SaveReport> save_model(const ir::Model& model, const fs::path& path, const SaveOptions& options,
+                              std::uint64_t protobuf_limit) {
   // A file that was read stays what it is whatever its name.
   std::error_code status;
   const bool is_input = !model.path.empty() && fs::equivalent(path, model.path, status);
   auto format = output_format(path, options.format);
   if (!format && is_input && options.format.empty()) format = output_format({}, {});
   if (!format) return std::move(format).error();
-  if ((*format)->encode) return Saving(model, path, options, (*format)->encode).run();
+  const std::uint64_t file_limit = (*format)->is_protobuf ? protobuf_limit : UINT64_MAX;
+  if ((*format)->encode) return Saving(model, path, options, (*format)->encode, file_limit).run();
   SaveReport report;
   if (Result<void> done = (*format)->write(model, path, options, report); !done) return std::move(done).error();
   return report;
 }
 
-Result<SaveReport> save_model(const ir::Model& model, const ByteSink& sink, const SaveOptions& options) {
+Result<SaveReport> save_model(const ir::Model& model, const ByteSink& sink, const SaveOptions& options,
+                              std::uint64_t protobuf_limit) {
   if (options.weights == Weights::extract)
     return make_error("unsupported-format", "a stream has no folder for data files");
   const auto format = output_format({}, options.format);
@@ -317,7 +340,10 @@ Result<SaveReport> save_model(const ir::Model& model, const ByteSink& sink, cons
     plan = *std::move(planned);
   }
   SaveReport report;
-  if (Result<void> done = encode(model, plan.placements, sink, report); !done) return std::move(done).error();
+  std::uint64_t size = 0;
+  if (Result<void> done = encode(model, plan.placements, counted(sink, size), report); !done)
+    return std::move(done).error();
+  report.exceeds_protobuf = (*format)->is_protobuf && size > protobuf_limit;
   return report;
 }
 

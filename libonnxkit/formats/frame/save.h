@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 
 #include "libonnxkit/formats/frame/registry.h"
@@ -12,8 +13,13 @@ namespace onnxkit::formats {
 /// unsupported-format, with what can be written.
 Result<const Format*> output_format(const std::filesystem::path& path, const std::string& name);
 
-/// As onnxkit::write_model.
-Result<SaveReport> save_model(const ir::Model& model, const std::filesystem::path& path, const SaveOptions& options);
-Result<SaveReport> save_model(const ir::Model& model, const ByteSink& sink, const SaveOptions& options);
+/// The longest message, in bytes, that protobuf's libraries parse.
+constexpr std::uint64_t longest_message = 0x7fffffff;
+
+/// As onnxkit::write_model. Of a longer binary file the weights move into a data file.
+Result<SaveReport> save_model(const ir::Model& model, const std::filesystem::path& path, const SaveOptions& options,
+                              std::uint64_t protobuf_limit = longest_message);
+Result<SaveReport> save_model(const ir::Model& model, const ByteSink& sink, const SaveOptions& options,
+                              std::uint64_t protobuf_limit = longest_message);
 
 }  // namespace onnxkit::formats

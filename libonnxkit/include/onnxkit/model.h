@@ -120,7 +120,9 @@ using ByteSink = std::function<Result<void>(std::string_view)>;
 
 /// What becomes of weights that lie, or might lie, outside the model file.
 enum class Weights {
-  keep,     ///< external data stays external; files that the output's folder lacks are copied there
+  /// External data stays external; files that the output's folder lacks are copied there. A binary file that would be longer than 2 GiB,
+  /// which protobuf's libraries cannot parse, is written as with extract.
+  keep,
   embed,    ///< everything goes into the model file
   extract,  ///< initializers from `threshold` bytes on go into files of their own, smaller ones into the model
 };
@@ -148,6 +150,10 @@ struct SaveOptions {
 struct SaveReport {
   /// Data files that nobody needs any more and that are gone.
   std::vector<std::filesystem::path> removed;
+  /// With Weights::keep: the data file that took the weights, because the model in one file would be longer than 2 GiB.
+  std::filesystem::path moved_weights;
+  /// The model file is longer than 2 GiB all the same, so that protobuf's libraries cannot parse it.
+  bool exceeds_protobuf = false;
   /// Fields that the ONNX schema does not name and that the output keeps in a way that other readers of its form do not know: how many, by
   /// the message that holds them.
   std::map<std::string, std::size_t> unknown_fields;

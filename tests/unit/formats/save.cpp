@@ -88,6 +88,56 @@ TEST_CASE("weights go out into one file and come back") {
   CHECK(values_in(folder / "m.onnx") == values);
 }
 
+TEST_CASE("weights of a model beyond protobuf's limit go into a data file unless the caller decides") {
+  const TempFolder folder;
+  const auto values = values_in(sample);
+  const std::uint64_t size = fs::file_size(sample);
+
+  const auto fits = formats::save_model(load(sample), folder / "fits.onnx", {}, size);
+  REQUIRE(fits.ok());
+  CHECK(fits->moved_weights.empty());
+  CHECK_FALSE(fits->exceeds_protobuf);
+
+  const auto moved = formats::save_model(load(sample), folder / "moved.onnx", {}, size - 1);
+  REQUIRE(moved.ok());
+  CHECK(moved->moved_weights == folder / "moved.onnx.data");
+  CHECK_FALSE(moved->exceeds_protobuf);
+  CHECK(values_in(folder / "moved.onnx") == values);
+
+  const auto embedded = formats::save_model(load(sample), folder / "embedded.onnx", embed, size - 1);
+  REQUIRE(embedded.ok());
+  CHECK(embedded->moved_weights.empty());
+  CHECK(embedded->exceeds_protobuf);
+
+  const auto graph = formats::save_model(load(sample), folder / "graph.onnx", {}, 10);
+  REQUIRE(graph.ok());
+  CHECK(graph->moved_weights == folder / "graph.onnx.data");
+  CHECK(graph->exceeds_protobuf);
+
+  const auto text = formats::save_model(load(sample), folder / "text.onnxtxt", {}, 10);
+  REQUIRE(text.ok());
+  CHECK(text->moved_weights.empty());
+  CHECK_FALSE(text->exceeds_protobuf);
+
+  const ByteSink nowhere = [](std::string_view) -> Result<void> { return {}; };
+  const auto streamed = formats::save_model(load(sample), nowhere, {}, size - 1);
+  REQUIRE(streamed.ok());
+  CHECK(streamed->exceeds_protobuf);
+
+  CHECK(names_in(folder.path()) == Names{"embedded.onnx", "fits.onnx", "graph.onnx", "graph.onnx.data", "moved.onnx",
+                                         "moved.onnx.data", "text.onnxtxt"});
+}
+
+TEST_CASE("the input may take its weights out into a data file beside itself") {
+  const TempFolder folder;
+  const auto values = values_in(sample);
+  REQUIRE(formats::save_model(load(sample), folder / "m.onnx", {}).ok());
+  const auto moved = formats::save_model(load(folder / "m.onnx"), folder / "m.onnx", {}, 2000);
+  REQUIRE(moved.ok());
+  CHECK(moved->moved_weights == folder / "m.onnx.data");
+  CHECK(values_in(folder / "m.onnx") == values);
+}
+
 TEST_CASE("a file for each tensor, and small ones stay") {
   const TempFolder folder;
   const auto values = values_in(sample);
