@@ -161,6 +161,63 @@ const checker::ValueInfo* Exporter::known_of(const WriteFrame& frame, ir::ValueI
   return id == ir::ValueId::none ? nullptr : inferred_.find(*frame.source, id);
 }
 
+Exporter::Owner Exporter::owner_of(const WriteFrame& frame, ir::ValueId id) {
+  if (id == ir::ValueId::none) return {};
+  const std::string_view name = frame.source->name_of(id);
+  const WriteFrame* at = &frame;
+  for (; at->outer; at = at->outer) {
+    if (id != ir::ValueId::none && at->uses->producer(id) >= 0) break;
+    if (id != ir::ValueId::none && at->values[index_of(id)] != ValueId::none && !at->captured.contains(name)) break;
+    id = at->outer->source->find(name);
+  }
+  return {at, id};
+}
+
+const checker::ValueInfo* Exporter::known_of_input(const WriteFrame& frame, ir::ValueId id) const {
+  const Owner owner = owner_of(frame, id);
+  return owner.frame ? known_of(*owner.frame, owner.id) : nullptr;
+}
+
+std::optional<Tensor> Exporter::stored(WriteFrame& frame, ir::ValueId id) {
+  const Owner owner = owner_of(frame, id);
+  if (owner.id == ir::ValueId::none) return std::nullopt;
+  const ValueId there = owner.frame->values[index_of(owner.id)];
+  const auto& tensors = owner.frame->graph->tensors;
+  const auto found = std::lower_bound(tensors.begin(), tensors.end(), there,
+                                      [](const Tensor& t, ValueId v) { return index_of(t.value) < index_of(v); });
+  if (there == ValueId::none || found == tensors.end() || found->value != there) return std::nullopt;
+  Tensor tensor = *found;
+  if (owner.frame != &frame) tensor.value = value(frame, id);
+  return tensor;
+}
+
+namespace {
+
+std::pair<ValueId, std::size_t> first_with_size(const WriteFrame& frame, Dim size) {
+  for (std::size_t v = 0; v < frame.types.size(); ++v) {
+    const Type& type = frame.types[v];
+    if (!type.is_tensor() || !type.shape) continue;
+    const auto axis = std::find(type.shape->begin(), type.shape->end(), size);
+    if (axis != type.shape->end())
+      return {ValueId{static_cast<std::uint32_t>(v)}, static_cast<std::size_t>(axis - type.shape->begin())};
+  }
+  return {ValueId::none, 0};
+}
+
+}  // namespace
+
+bool has_size(const WriteFrame& frame, Dim size) {
+  for (const WriteFrame* at = &frame; at; at = at->outer)
+    if (first_with_size(*at, size).first != ValueId::none) return true;
+  return false;
+}
+
+std::pair<ValueId, std::size_t> Exporter::with_size(WriteFrame& frame, Dim size) {
+  if (const auto found = first_with_size(frame, size); found.first != ValueId::none || !frame.outer) return found;
+  const auto [outer, axis] = with_size(*frame.outer, size);
+  return {outer == ValueId::none ? outer : capture(frame, outer, frame.outer->graph->name_of(outer)), axis};
+}
+
 std::string_view Exporter::unique(std::string_view stem) {
   if (stem.empty()) stem = "value";
   std::string name(stem);
@@ -197,7 +254,10 @@ ValueId Exporter::captured(WriteFrame& frame, std::string_view name) {
   if (const auto known = frame.captured.find(name); known != frame.captured.end()) return known->second;
   const ir::ValueId there = frame.outer->source->find(name);
   const ValueId outer = there == ir::ValueId::none ? captured(*frame.outer, name) : value(*frame.outer, there);
-  if (outer == ValueId::none) return ValueId::none;
+  return outer == ValueId::none ? outer : capture(frame, outer, name);
+}
+
+ValueId Exporter::capture(WriteFrame& frame, ValueId outer, std::string_view name) {
   if (frame.owns_constants) {
     const auto& tensors = frame.outer->graph->tensors;
     const auto stored =

@@ -94,6 +94,9 @@ struct WriteFrame {
   std::map<std::string, ValueId> known;                    ///< what mappings made once for all
 };
 
+/// Whether a value of the graph, or of one around it, has an axis of that size.
+bool has_size(const WriteFrame& frame, Dim size);
+
 /// The state of an export, seen by WriteCall.
 class Exporter {
  public:
@@ -119,6 +122,8 @@ class Exporter {
   /// none when nothing computes it.
   ValueId value(WriteFrame& frame, ir::ValueId id);
   ValueId captured(WriteFrame& frame, std::string_view name);
+  /// A value of the graph around this one, as an input here.
+  ValueId capture(WriteFrame& frame, ValueId outer, std::string_view name);
   ValueId new_value(WriteFrame& frame, std::string_view name, Type type);
   ValueId add_tensor(WriteFrame& frame, std::string_view name, ElementType elem, std::vector<std::int64_t> dims,
                      std::span<const std::byte> bytes);
@@ -126,6 +131,17 @@ class Exporter {
   std::string_view unique(std::string_view stem);
   std::optional<std::span<const std::byte>> bytes_of(const ir::Tensor& tensor);
   const checker::ValueInfo* known_of(const WriteFrame& frame, ir::ValueId id) const;
+  /// A value that a node reads: the graph that has it, which may be one around the node's, and its place there.
+  struct Owner {
+    const WriteFrame* frame = nullptr;
+    ir::ValueId id = ir::ValueId::none;
+  };
+  static Owner owner_of(const WriteFrame& frame, ir::ValueId id);
+  const checker::ValueInfo* known_of_input(const WriteFrame& frame, ir::ValueId id) const;
+  /// nullopt when the value is no stored tensor.
+  std::optional<Tensor> stored(WriteFrame& frame, ir::ValueId id);
+  /// A value of the graph, else of one around it as an input here, with an axis of that size.
+  std::pair<ValueId, std::size_t> with_size(WriteFrame& frame, Dim size);
   void refuse(std::string reason, std::string help);
   /// Contents that have been copied need no memory of the mapped file.
   void forget(std::span<const std::byte> bytes) const;

@@ -72,9 +72,9 @@ std::vector<ValueId> WriteCall::inputs() {
 }
 
 const Type& WriteCall::type(std::size_t input) const {
-  const checker::ValueInfo* known = exporter_.known_of(frame_, at(node.inputs, input));
+  const checker::ValueInfo* known = exporter_.known_of_input(frame_, at(node.inputs, input));
   if (known && !known->type.is_unknown()) return known->type;
-  // Bodies mention values of outer graphs, whose types are known there.
+  // What its mapping emitted may have a type where inference has none.
   const ir::ValueId id = at(node.inputs, input);
   const ValueId value = id == ir::ValueId::none ? ValueId::none : exporter_.value(frame_, id);
   return value == ValueId::none ? unknown_type : frame_.types[index_of(value)];
@@ -94,7 +94,7 @@ std::optional<std::int64_t> WriteCall::size(std::size_t input, std::size_t axis)
 }
 
 std::optional<std::vector<std::int64_t>> WriteCall::known_integers(std::size_t input) const {
-  const checker::ValueInfo* known = exporter_.known_of(frame_, at(node.inputs, input));
+  const checker::ValueInfo* known = exporter_.known_of_input(frame_, at(node.inputs, input));
   return known && known->value ? known->value->constants() : std::nullopt;
 }
 
@@ -106,23 +106,16 @@ std::vector<std::int64_t> WriteCall::constant_integers(std::size_t input) {
 }
 
 Shape WriteCall::symbolic_integers(std::size_t input) const {
-  const checker::ValueInfo* known = exporter_.known_of(frame_, at(node.inputs, input));
+  const checker::ValueInfo* known = exporter_.known_of_input(frame_, at(node.inputs, input));
   return known && known->value ? known->value->dims() : Shape();
 }
 
 std::optional<Tensor> WriteCall::stored(std::size_t input) const {
-  const ir::ValueId id = at(node.inputs, input);
-  if (id == ir::ValueId::none) return std::nullopt;
-  const ValueId value = exporter_.value(frame_, id);
-  const auto& tensors = frame_.graph->tensors;
-  const auto found = std::lower_bound(tensors.begin(), tensors.end(), value,
-                                      [](const Tensor& t, ValueId v) { return index_of(t.value) < index_of(v); });
-  return value != ValueId::none && found != tensors.end() && found->value == value ? std::optional(*found)
-                                                                                   : std::nullopt;
+  return exporter_.stored(frame_, at(node.inputs, input));
 }
 
 std::optional<std::vector<double>> WriteCall::known_reals(std::size_t input) const {
-  const checker::ValueInfo* known = exporter_.known_of(frame_, at(node.inputs, input));
+  const checker::ValueInfo* known = exporter_.known_of_input(frame_, at(node.inputs, input));
   std::vector<double> values;
   if (!known || !known->value) {  // inference knows stored contents that it asked for
     const std::optional<Tensor> tensor = stored(input);
@@ -336,16 +329,8 @@ std::string_view WriteCall::keep(std::string_view text) { return exporter_.model
 
 checker::DimPool& WriteCall::dims() { return exporter_.inferred_.dims; }
 
-std::pair<ValueId, std::size_t> WriteCall::with_size(Dim size) const {
-  for (std::size_t v = 0; v < frame_.types.size(); ++v) {
-    const Type& type = frame_.types[v];
-    if (!type.is_tensor() || !type.shape) continue;
-    const auto axis = std::find(type.shape->begin(), type.shape->end(), size);
-    if (axis != type.shape->end())
-      return {ValueId{static_cast<std::uint32_t>(v)}, static_cast<std::size_t>(axis - type.shape->begin())};
-  }
-  return {ValueId::none, 0};
-}
+std::pair<ValueId, std::size_t> WriteCall::with_size(Dim size) { return exporter_.with_size(frame_, size); }
+bool WriteCall::has_size(Dim size) const { return foreign::has_size(frame_, size); }
 
 ValueId WriteCall::known_as(const std::string& key) const {
   const auto found = frame_.known.find(key);

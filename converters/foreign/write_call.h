@@ -146,8 +146,10 @@ class WriteCall {
   /// Text that lives as long as the graph.
   std::string_view keep(std::string_view text);
   checker::DimPool& dims();
-  /// A value of the graph with an axis of that size, the first there is; none where there is none.
-  std::pair<ValueId, std::size_t> with_size(Dim size) const;
+  /// A value with an axis of that size, the first there is; none where there is none. What only a graph around this one has becomes an input.
+  std::pair<ValueId, std::size_t> with_size(Dim size);
+  /// Whether there is one.
+  bool has_size(Dim size) const;
 
   // ---- bodies
 

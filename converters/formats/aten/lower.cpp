@@ -82,7 +82,7 @@ bool is_computable(WriteCall& call, Dim size) {
   using Kind = ir::DimFactor::Kind;
   if (size.is_constant()) return true;
   if (size.is_unknown()) return false;
-  if (call.with_size(size).first != ValueId::none) return true;
+  if (call.has_size(size)) return true;
   for (const ir::DimTerm& term : call.dims().terms(size)) {
     for (const ir::DimFactor& factor : term.factors) {
       if (factor.value != size) {

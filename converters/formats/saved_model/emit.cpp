@@ -34,9 +34,8 @@ ValueId sizes_of(WriteCall& call, ValueId x, ElementType elem) {
 }
 
 bool are_computable(WriteCall& call, const Shape& sizes) {
-  return std::all_of(sizes.begin(), sizes.end(), [&](Dim size) {
-    return size.is_constant() || (!size.is_unknown() && call.with_size(size).first != ValueId::none);
-  });
+  return std::all_of(sizes.begin(), sizes.end(),
+                     [&](Dim size) { return size.is_constant() || (!size.is_unknown() && call.has_size(size)); });
 }
 
 namespace {

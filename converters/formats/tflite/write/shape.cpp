@@ -37,8 +37,7 @@ void map_reshape(WriteCall& call) {
                  : 2;
   if (unknown == 0 || open == 1) {
     bool has_all = true;
-    for (const Dim dim : *type.shape)
-      has_all = has_all && (open == 1 || dim.is_constant() || call.with_size(dim).first != ValueId::none);
+    for (const Dim dim : *type.shape) has_all = has_all && (open == 1 || dim.is_constant() || call.has_size(dim));
     if (has_all) return call.result(reshape(call, call.input(0), *type.shape));
   }
   if (call.node.op_type != "Reshape" || call.integer("allowzero", 0) != 0)
@@ -67,9 +66,8 @@ void map_concat(WriteCall& call) {
 
 /// A shape that is computed, or one that inference knows.
 ValueId shape_operand(WriteCall& call, std::size_t input, const Shape* known) {
-  if (known && std::none_of(known->begin(), known->end(), [&](Dim dim) {
-        return !dim.is_constant() && (dim.is_unknown() || call.with_size(dim).first == ValueId::none);
-      }))
+  if (known && std::none_of(known->begin(), known->end(),
+                            [&](Dim dim) { return !dim.is_constant() && (dim.is_unknown() || !call.has_size(dim)); }))
     return sizes_vector(call, *known);
   return cast(call, call.input(input), ElementType::int32);
 }
@@ -78,10 +76,9 @@ void map_expand(WriteCall& call) {
   const Type& type = call.output_type();
   if (type.shape && call.shape(0) && *type.shape == *call.shape(0)) return call.result(call.input(0));
   ValueId shape = shape_operand(call, 1, type.shape ? &*type.shape : nullptr);
-  const bool is_result =
-      type.shape && std::none_of(type.shape->begin(), type.shape->end(), [&](Dim dim) {
-        return !dim.is_constant() && (dim.is_unknown() || call.with_size(dim).first == ValueId::none);
-      });
+  const bool is_result = type.shape && std::none_of(type.shape->begin(), type.shape->end(), [&](Dim dim) {
+                           return !dim.is_constant() && (dim.is_unknown() || !call.has_size(dim));
+                         });
   if (!is_result) {  // axes of one element on either side grow
     const auto rank = static_cast<std::int64_t>(call.rank(0));
     const ValueId own = call.emit("SHAPE", {{"x", call.input(0)}, {"out_type", ElementType::int32}},
