@@ -48,14 +48,14 @@ std::vector<std::vector<double>> walls(const std::vector<BenchRound>& rounds) {
   return times;
 }
 
-/// Empty when one run has no CPU time.
-std::vector<std::vector<double>> cpus(const std::vector<BenchRound>& rounds) {
+/// Empty when one run lacks the time.
+std::vector<std::vector<double>> times_of(const std::vector<BenchRound>& rounds, std::optional<double> RunTime::*kind) {
   std::vector<std::vector<double>> times;
   for (const BenchRound& round : rounds) {
     auto& group = times.emplace_back();
     for (const RunTime& run : round) {
-      if (!run.cpu) return {};
-      group.push_back(*run.cpu);
+      if (!(run.*kind)) return {};
+      group.push_back(*(run.*kind));
     }
   }
   return times;
@@ -440,15 +440,18 @@ class Measurement {
 }  // namespace
 
 void summarize(BenchSideReport& side, const std::vector<BenchRound>& base, std::uint64_t seed) {
-  const auto wall = walls(side.rounds), cpu = cpus(side.rounds);
+  const auto wall = walls(side.rounds), cpu = times_of(side.rounds, &RunTime::cpu),
+             on_device = times_of(side.rounds, &RunTime::device);
   side.wall = latency_of(wall);
   side.cpu.reset();
+  side.on_device.reset();
   side.ratio.reset();
   side.cpu_ratio.reset();
   if (!cpu.empty()) side.cpu = latency_of(cpu);
+  if (!on_device.empty()) side.on_device = latency_of(on_device);
   if (base.empty()) return;
   side.ratio = ratio_of(medians(wall), medians(walls(base)), seed);
-  const auto base_cpu = cpus(base);
+  const auto base_cpu = times_of(base, &RunTime::cpu);
   if (!cpu.empty() && !base_cpu.empty()) side.cpu_ratio = ratio_of(medians(cpu), medians(base_cpu), seed);
 }
 

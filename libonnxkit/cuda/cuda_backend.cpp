@@ -22,6 +22,7 @@ constexpr const char* precision_option = "precision";
 constexpr const char* math_option = "math";
 constexpr const char* cache_option = "cache";
 constexpr const char* libraries_option = "libraries";
+constexpr const char* engines_option = "engines";
 constexpr const char* memory_option = "memory";
 constexpr const char* without_pass_option = "without-pass";
 
@@ -88,6 +89,10 @@ exec::BackendDesc desc_of(const Found& found) {
   desc.options[cache_option] = {.help = "folder that keeps compiled kernels; off: none", .fallback = "", .values = {}};
   desc.options[libraries_option] = {
       .help = "off: generated kernels only", .fallback = "usual", .values = {"usual", "off"}};
+  desc.options[engines_option] = {
+      .help = "measured: of each call of a library the fastest of up to 8, when a plan is made",
+      .fallback = "usual",
+      .values = {"usual", "measured"}};
   desc.options[memory_option] = {
       .help = "apart: each value has memory of its own, so that a memory checker sees what lies outside",
       .fallback = "arena",
@@ -145,6 +150,7 @@ class CudaBackend : public exec::Backend {
     planned.without_passes = *std::move(names);
     planned.takes = refusal;
     planned.plans_bodies = true;
+    planned.prefers_few_steps = true;
     planned.device = device_name((*shared)->maker.device->facts());
     const Precision precision = (*shared)->precision;
     planned.exact = precision == Precision::f64;
@@ -213,6 +219,7 @@ class CudaBackend : public exec::Backend {
       return make_error("not-supported", "the backend cuda leaves values unrounded with precision=f64 only");
     shared->rounds = options.math == exec::MathMode::declared;
     if (shared->precision == Precision::f64) load.math = exec::MathMode::unrounded;  // of host steps
+    shared->measures_engines = option_of(options, engines_option) == "measured";
     shared->memory_apart = option_of(options, memory_option) == "apart";
     if (option_of(options, libraries_option) != "off") {
       if (auto opened = open_libraries(*shared); !opened) return opened.error();

@@ -111,4 +111,22 @@ Result<PinnedMemory> allocate_pinned(const std::shared_ptr<const Device>& device
   return PinnedMemory(device, memory);
 }
 
+Result<RunnableGraph> capture_graph(const std::shared_ptr<const Device>& device, DriverStream stream,
+                                    const std::function<Result<void>()>& enqueue) {
+  const Driver& driver = device->driver();
+  if (auto begun = driver.check(driver->stream_begin_capture(stream, capture_relaxed), "recording a graph"); !begun)
+    return begun.error();
+  auto enqueued = enqueue();
+  DriverGraph graph = nullptr;
+  const DriverStatus ended = driver->stream_end_capture(stream, &graph);
+  const auto destroy = [&driver](DriverGraph made) { (void)driver->graph_destroy(made); };
+  const std::unique_ptr<std::remove_pointer_t<DriverGraph>, decltype(destroy)> owner(graph, destroy);
+  if (!enqueued) return enqueued.error();
+  if (auto recorded = driver.check(ended, "recording a graph"); !recorded) return recorded.error();
+  DriverExec exec = nullptr;
+  if (auto made = driver.check(driver->graph_instantiate(&exec, graph, 0), "making a graph ready"); !made)
+    return made.error();
+  return RunnableGraph(device, exec);
+}
+
 }  // namespace onnxkit::cuda

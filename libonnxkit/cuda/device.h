@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -101,5 +102,8 @@ Result<Event> make_event(const std::shared_ptr<const Device>& device);
 /// `what` it is for: "the values between the steps". At least a byte.
 Result<DeviceMemory> allocate(const std::shared_ptr<const Device>& device, std::uint64_t bytes, std::string_view what);
 Result<PinnedMemory> allocate_pinned(const std::shared_ptr<const Device>& device, std::uint64_t bytes);
+/// What `enqueue` puts on the stream, which runs nothing meanwhile, as a graph that can be run.
+Result<RunnableGraph> capture_graph(const std::shared_ptr<const Device>& device, DriverStream stream,
+                                    const std::function<Result<void>()>& enqueue);
 
 }  // namespace onnxkit::cuda

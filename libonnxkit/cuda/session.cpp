@@ -1,7 +1,6 @@
 #include "libonnxkit/cuda/session.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include <fmt/core.h>
 
@@ -43,11 +42,7 @@ Result<std::unique_ptr<plan::Executable>> ReadyPlan::make(plan::Plan plan, Share
   std::unique_ptr<ReadyPlan> ready(new ReadyPlan(std::move(plan), shared));
   const Current current(*shared.maker.device);
   if (auto is = current.check(); !is) return is.error();
-  ready->stretches_.emplace_back();
-  for (Step& step : ready->plan_.steps) {
-    if (plan::writes_nothing(ready->plan_, step)) continue;
-    if (auto added = ready->add_step(step); !added) return added.error();
-  }
+  if (auto added = ready->add_steps(); !added) return added.error();
   if (auto compiled = ready->compile(); !compiled) return compiled.error();
   if (auto placed = ready->place(); !placed) return placed.error();
   if (auto placed = ready->place_faults(); !placed) return placed.error();
@@ -56,6 +51,11 @@ Result<std::unique_ptr<plan::Executable>> ReadyPlan::make(plan::Plan plan, Share
   if (!stream) return stream.error();
   ready->stream_ = *std::move(stream);
   for (Stretch& stretch : ready->stretches_) {
+    for (Event* event : {&stretch.start, &stretch.end}) {
+      auto made = make_event(shared.maker.device);
+      if (!made) return made.error();
+      *event = *std::move(made);
+    }
     auto captured = ready->capture(stretch, false);
     if (!captured) return captured.error();
     stretch.graph = *std::move(captured);
@@ -76,9 +76,25 @@ Shared::~Shared() {
   libraries.clear();
 }
 
-Result<void> ReadyPlan::add_step(Step& step) {
+Result<void> ReadyPlan::add_steps() {
+  std::unique_ptr<Stopwatch> stopwatch;
+  if (shared_.measures_engines) {
+    auto made = Stopwatch::make(shared_.maker.device);
+    if (!made) return made.error();
+    stopwatch = *std::move(made);
+  }
+  stretches_.emplace_back();
+  for (Step& step : plan_.steps) {
+    if (plan::writes_nothing(plan_, step)) continue;
+    if (auto added = add_step(step, stopwatch.get()); !added) return added;
+  }
+  return {};
+}
+
+Result<void> ReadyPlan::add_step(Step& step, Stopwatch* stopwatch) {
   if (step.kind == plan::host_step) return add_host_step(step);
-  const Preparation preparation{.plan = plan_, .allows_tf32 = shared_.precision == Precision::tf32};
+  const Preparation preparation{
+      .plan = plan_, .allows_tf32 = shared_.precision == Precision::tf32, .stopwatch = stopwatch};
   for (const auto& library : shared_.libraries) {
     if (!library->takes(step.kind)) continue;
     auto made = library->prepare(step, preparation);
@@ -263,20 +279,24 @@ Result<void> ReadyPlan::enqueue(Stretch& stretch, bool is_timed) {
   const std::vector<std::byte*>& host = memory_->host();
   DriverStatus status = driver_success;
   std::size_t events = 0;
+  const auto record = [&](const Event& event) {
+    if (status == driver_success) status = driver->event_record(event.get(), stream_.get(), event_external);
+  };
   const auto mark = [&] {
-    if (is_timed && status == driver_success)
-      status = driver->event_record(stretch.events[events++].get(), stream_.get(), event_external);
+    if (is_timed) record(stretch.events[events++]);
   };
   for (const Copy& copy : stretch.to_device) {
     if (status == driver_success)
       status = driver->memcpy_h_to_d_async(copy.device, host[copy.buffer] + copy.begin, copy.bytes, stream_.get());
   }
   mark();
+  if (!is_timed) record(stretch.start);
   for (std::size_t i = 0; i < stretch.works.size() && status == driver_success; ++i) {
     if (auto done = enqueue(stretch.works[i]); !done) return done;
     const bool is_last = i + 1 == stretch.works.size() || stretch.works[i + 1].step != stretch.works[i].step;
     if (is_last) mark();
   }
+  if (!is_timed) record(stretch.end);
   for (const Copy& copy : stretch.to_host) {
     if (status == driver_success)
       status = driver->memcpy_d_to_h_async(host[copy.buffer] + copy.begin, copy.device, copy.bytes, stream_.get());
@@ -286,21 +306,7 @@ Result<void> ReadyPlan::enqueue(Stretch& stretch, bool is_timed) {
 
 Result<RunnableGraph> ReadyPlan::capture(Stretch& stretch, bool is_timed) {
   if (stretch.to_device.empty() && stretch.works.empty() && stretch.to_host.empty()) return RunnableGraph();
-  const Driver& driver = shared_.maker.device->driver();
-  if (auto begun = driver.check(driver->stream_begin_capture(stream_.get(), capture_relaxed), "recording a graph");
-      !begun)
-    return begun.error();
-  auto enqueued = enqueue(stretch, is_timed);
-  DriverGraph graph = nullptr;
-  const DriverStatus ended = driver->stream_end_capture(stream_.get(), &graph);
-  const auto destroy = [&driver](DriverGraph made) { (void)driver->graph_destroy(made); };
-  const std::unique_ptr<std::remove_pointer_t<DriverGraph>, decltype(destroy)> owner(graph, destroy);
-  if (!enqueued) return enqueued.error();
-  if (auto recorded = driver.check(ended, "recording a graph"); !recorded) return recorded.error();
-  DriverExec exec = nullptr;
-  if (auto made = driver.check(driver->graph_instantiate(&exec, graph, 0), "making a graph ready"); !made)
-    return made.error();
-  return RunnableGraph(shared_.maker.device, exec);
+  return capture_graph(shared_.maker.device, stream_.get(), [&] { return enqueue(stretch, is_timed); });
 }
 
 // ---- runs
@@ -322,7 +328,7 @@ Result<void> ReadyPlan::bind_inputs(std::span<const Value> inputs) {
     if (bytes.size() != buffer.bytes)
       return make_error("input-shape",
                         fmt::format("the input {} has another size than the plan", plan_.inputs[i].name));
-    if (!bytes.empty()) std::memcpy(memory_->host()[plan_.inputs[i].buffer], bytes.data(), bytes.size());
+    shared_.copies.copy(memory_->host()[plan_.inputs[i].buffer], bytes);
   }
   return {};
 }
@@ -347,6 +353,7 @@ Result<void> ReadyPlan::go(const plan::PlannedRun& run) {
     if (auto found = found_faults(); !found) return found.error();
     if (auto more = run.may_go_on(); !more) return more.error();
     if (auto told = tell_times(stretch, run, start); !told) return told;
+    if (auto told = tell_device_time(stretch, run); !told) return told;
     if (!stretch.host) continue;
     const auto begun = std::chrono::steady_clock::now();
     if (auto done = stretch.host->run(memory_->host().data(), slots_.data(), run.request); !done) return done.error();
@@ -374,8 +381,7 @@ std::vector<Value> ReadyPlan::take_outputs() {
       values.push_back(slots_[buffer.index]);
       continue;
     }
-    const std::byte* from = memory_->host()[port.buffer];
-    auto tensor = Tensor::from_bytes(port.type, port.dims, std::vector<std::byte>(from, from + buffer.bytes));
+    auto tensor = shared_.copies.tensor(port.type, port.dims, {memory_->host()[port.buffer], buffer.bytes});
     values.push_back(tensor ? Value(*std::move(tensor)) : Value());
   }
   std::fill(slots_.begin(), slots_.end(), Value());

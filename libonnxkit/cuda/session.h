@@ -5,9 +5,11 @@
 #include <set>
 #include <vector>
 
+#include "libonnxkit/cuda/host_copies.h"
 #include "libonnxkit/cuda/kernels.h"
 #include "libonnxkit/cuda/memory.h"
 #include "libonnxkit/cuda/precision.h"
+#include "libonnxkit/cuda/stopwatch.h"
 #include "libonnxkit/plan/host_node.h"
 #include "libonnxkit/plan/planned.h"
 
@@ -15,7 +17,8 @@ namespace onnxkit::cuda {
 
 /// What all plans of a session share.
 struct Shared {
-  Shared(exec::LoadOptions options, KernelMaker kernels) : load(std::move(options)), maker(std::move(kernels)) {}
+  Shared(exec::LoadOptions options, KernelMaker kernels)
+      : load(std::move(options)), maker(std::move(kernels)), copies(load.threads) {}
   Shared(const Shared&) = delete;
   Shared& operator=(const Shared&) = delete;
   ~Shared();
@@ -26,8 +29,10 @@ struct Shared {
   bool memory_apart = false;
   std::vector<std::unique_ptr<Library>> libraries;  ///< asked in this order
   Precision precision = Precision::f32;
-  bool rounds = true;  ///< casts to narrow types in plans of doubles
+  bool rounds = true;             ///< casts to narrow types in plans of doubles
+  bool measures_engines = false;  ///< of libraries, when a plan is made
   SharedConstants constants;
+  HostCopies copies;
 };
 
 /// A launch or a call of a library.
@@ -61,6 +66,7 @@ class ReadyPlan : public plan::Executable {
     std::vector<Copy> to_device;
     std::vector<DeviceWork> works;
     std::vector<Copy> to_host;
+    Event start, end;  ///< of the works in `graph`
     RunnableGraph graph;
     std::vector<Event> events;  ///< for profiles: before the first step and behind each
     RunnableGraph timed;        ///< the same with these; made when it is wanted
@@ -68,7 +74,8 @@ class ReadyPlan : public plan::Executable {
   };
 
   ReadyPlan(plan::Plan plan, Shared& shared) : plan_(std::move(plan)), shared_(shared), slots_(plan_.slots) {}
-  Result<void> add_step(plan::Step& step);
+  Result<void> add_steps();
+  Result<void> add_step(plan::Step& step, Stopwatch* stopwatch);
   Result<void> add_host_step(const plan::Step& step);
   Result<void> add_library_step(LibraryStep made, const plan::Step& step);
   /// `of`: the step of the plan that they are a part of.
@@ -88,6 +95,8 @@ class ReadyPlan : public plan::Executable {
   std::optional<Copy> copy_of(const View& view) const;
   Result<void> bind_inputs(std::span<const Value> inputs);
   Result<void> go(const plan::PlannedRun& run);
+  /// Adds the time of the works of a stretch that has ended to that of the run.
+  Result<void> tell_device_time(const Stretch& stretch, const plan::PlannedRun& run) const;
   /// Error kernel, with what the kernels of stretches that have ended found wrong.
   Result<void> found_faults() const;
   std::vector<Value> take_outputs();

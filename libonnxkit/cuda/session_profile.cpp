@@ -46,4 +46,14 @@ Result<void> ReadyPlan::tell_times(const Stretch& stretch, const plan::PlannedRu
   return {};
 }
 
+Result<void> ReadyPlan::tell_device_time(const Stretch& stretch, const plan::PlannedRun& run) const {
+  if (run.on_step || !run.device_seconds || !stretch.graph) return {};
+  const Driver& driver = shared_.maker.device->driver();
+  float milliseconds = 0;
+  const DriverStatus status = driver->event_elapsed_time(&milliseconds, stretch.start.get(), stretch.end.get());
+  if (auto told = driver.check(status, "telling the time of a run"); !told) return told;
+  *run.device_seconds = run.device_seconds->value_or(0) + static_cast<double>(milliseconds) * 1e-3;
+  return {};
+}
+
 }  // namespace onnxkit::cuda

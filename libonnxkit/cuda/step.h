@@ -16,6 +16,8 @@
 // What a file in cuda/steps sees: one step of a plan, for which it writes a kernel or prepares calls of a library.
 namespace onnxkit::cuda {
 
+class Stopwatch;
+
 using plan::Dims;
 using plan::View;
 
@@ -38,6 +40,7 @@ struct Preparation {
   const plan::Plan& plan;
   bool allows_tf32 = false;                                ///< factors of float32 may be rounded to TF32
   std::uint64_t most_workspace = std::uint64_t{64} << 20;  ///< bytes that one call of a library may ask for
+  Stopwatch* stopwatch = nullptr;                          ///< null: libraries choose engines by their own rules
 
   bool is_constant(const View& view) const { return plan.buffers[view.buffer].home == plan::Home::constant; }
 };

@@ -70,7 +70,7 @@ Result<SideRun> Side::run(exec::RunRequest request, const InputSet& set, const s
   auto matched = matched_outputs(std::move(answer->outputs), wanted, capabilities_.replays ? NameMap() : options.names);
   if (!matched) return matched.error();
   SideRun run;
-  for (const exec::RunSample& sample : answer->samples) run.times.push_back({sample.wall, sample.cpu});
+  for (const exec::RunSample& sample : answer->samples) run.times.push_back({sample.wall, sample.cpu, sample.device});
   run.moved_inputs = std::move(inputs->moved);
   run.cast_inputs = std::move(inputs->cast);
   run.outputs = std::move(matched->values);

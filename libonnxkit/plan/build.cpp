@@ -295,7 +295,7 @@ Result<void> run_passes(Subject& subject, const BuildOptions& options, Stage las
   const bool has_integers = takes_integers(options.takes);
   for (const Pass& pass : passes_of(options).ordered()) {
     if (pass.stage > last || options.without_passes.contains(pass.name) || (options.exact && !pass.is_exact) ||
-        (pass.wants_integer_steps && !has_integers))
+        (pass.wants_integer_steps && !has_integers) || (pass.wants_few_steps && !options.prefers_few_steps))
       continue;
     if (auto done = run_pass(pass, subject, ran); !done) return done;
   }

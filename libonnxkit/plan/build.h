@@ -23,6 +23,8 @@ struct BuildOptions {
   bool allow_outside_data = false;
   /// Only what changes no number: constants of floating-point type are not folded, since the model holds them in their declared types.
   bool exact = false;
+  /// Starting a step takes as long as a small product, so fewer steps are worth copies of weights.
+  bool prefers_few_steps = false;
   /// Small integer inputs are taken for constants: they are sizes, as what runs already told.
   bool fixes_small_inputs = false;
   /// What is wrong with the model (validity.h): all of it runs in one host step then.

@@ -28,6 +28,8 @@ struct Pass {
   bool is_exact = false;
   /// Makes operators that only a backend with steps over integers computes as such.
   bool wants_integer_steps = false;
+  /// Trades memory for fewer steps: for backends on which starting a step takes long.
+  bool wants_few_steps = false;
 };
 
 /// Filled by the register function of each file in `passes/`.

@@ -156,6 +156,7 @@ Result<Planned::Entry*> Planned::entry_for(const std::vector<NamedValue>& given)
   build_options.allow_outside_data = load.allow_outside_data;
   build_options.fixes_small_inputs = is_rest_;
   build_options.exact = options_.exact;
+  build_options.prefers_few_steps = options_.prefers_few_steps;
   build_options.evaluate = [this, &load](const ir::Model& model) -> Result<std::vector<NamedValue>> {
     exec::LoadOptions inner;
     inner.context = load.context;
@@ -299,11 +300,12 @@ Result<exec::RunAnswer> PlannedSession::run(const exec::RunRequest& request) {
     for (int i = -request.warmup; i < std::max(request.repeat, 1); ++i) {
       const auto start = Clock::now();
       const double cpu = cpu_seconds();
-      PlannedRun run{.request = request};
+      std::optional<double> on_device;
+      PlannedRun run{.request = request, .device_seconds = &on_device};
       if (request.limits.time.count() != 0) run.deadline = start + request.limits.time;
       auto outputs = planned_->run(*given, run);
       if (!outputs) return outputs.error();
-      if (i >= 0) answer.samples.push_back({seconds_since(start), cpu_seconds() - cpu});
+      if (i >= 0) answer.samples.push_back({seconds_since(start), cpu_seconds() - cpu, on_device});
       answer.outputs = *std::move(outputs);
     }
   } catch (const std::bad_alloc&) {

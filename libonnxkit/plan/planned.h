@@ -24,6 +24,8 @@ struct PlannedRun {
   std::function<void(const Step& step, std::chrono::steady_clock::time_point start,
                      std::chrono::steady_clock::time_point end)>
       on_step = {};
+  /// Null, or where a backend with a device adds the seconds that the steps took there.
+  std::optional<double>* device_seconds = nullptr;
 
   /// Errors: cancelled, time-limit.
   Result<void> may_go_on() const;
@@ -50,6 +52,7 @@ struct PlannedOptions {
   std::set<std::string, std::less<>> without_passes = {};
   /// Plans of doubles: passes that change numbers are left out, and values pass from plan to plan as float64 whatever their declared type.
   bool exact = false;
+  bool prefers_few_steps = false;                  ///< as BuildOptions have it
   bool plans_bodies = false;                       ///< of If, Loop and Scan: their plans run inside a host step
   Takes takes = {};                                ///< null: all that lowerings emit
   std::optional<std::string> fault = {};           ///< of the model, as BuildOptions have it

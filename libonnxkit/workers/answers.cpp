@@ -132,12 +132,13 @@ std::vector<exec::RunSample> read_samples(const Json& answer, int repeat, Fields
   if (list.size() != static_cast<std::size_t>(repeat))
     fields.fail("samples", fmt::format("{} of {} runs", list.size(), repeat));
   for (const Json& pair : list) {
-    if (!pair.is_array() || pair.size() != 2) {
-      fields.fail("samples", "not all are [wall, cpu]");
+    if (!pair.is_array() || pair.size() < 2 || pair.size() > 3) {
+      fields.fail("samples", "not all are [wall, cpu] or [wall, cpu, device]");
       break;
     }
-    exec::RunSample sample{fields.seconds(pair[0], "samples"), {}};
+    exec::RunSample sample{.wall = fields.seconds(pair[0], "samples")};
     if (!pair[1].is_null()) sample.cpu = fields.seconds(pair[1], "samples");
+    if (pair.size() > 2 && !pair[2].is_null()) sample.device = fields.seconds(pair[2], "samples");
     samples.push_back(sample);
   }
   return samples;

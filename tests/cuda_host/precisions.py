@@ -15,7 +15,7 @@ from suite import Suite
 
 MODELS = pathlib.Path(__file__).resolve().parents[2] / "testdata/models"
 FOLDERS = ("unet_shapes", "upsample", "rnn", "fc2")
-ARITHMETICS = {"f16": "float16", "bf16": "bfloat16", "tf32": None}  # no product on the host is made in TF32: float32 is what it may give
+ARITHMETICS = {"f16": "float16", "f16:engines=measured": "float16", "bf16": "bfloat16", "tf32": None}  # no product on the host is made in TF32: float32 is what it may give
 
 
 def outputs(program, model, precision):

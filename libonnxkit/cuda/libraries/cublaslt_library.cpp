@@ -1,6 +1,7 @@
 #include "libonnxkit/cuda/libraries/cublaslt_library.h"
 
 #include <algorithm>
+#include <limits>
 #include <unordered_map>
 
 #include <fmt/core.h>
@@ -8,6 +9,7 @@
 #include "libonnxkit/cuda/libraries/cublaslt.h"
 #include "libonnxkit/cuda/libraries/epilogue.h"
 #include "libonnxkit/cuda/libraries/product_layout.h"
+#include "libonnxkit/cuda/stopwatch.h"
 
 namespace onnxkit::cuda {
 namespace {
@@ -150,6 +152,7 @@ Result<void> Descriptors::make(const Description& description) {
 struct Choice {
   cublaslt::Algorithm algorithm{};
   std::size_t workspace = 0;
+  std::size_t of = 0;  ///< so many that were measured; 0: none was
 };
 
 /// What all calls of a session share.
@@ -165,13 +168,13 @@ struct Session {
     if (handle) functions.destroy(handle);
   }
 
-  Result<Choice> choose(const Description& description, const Descriptors& descriptors, std::uint64_t most_workspace);
+  /// Algorithms in the order of the library's heuristics, at least one.
+  Result<std::vector<Choice>> find(const Description& description, const Descriptors& descriptors,
+                                   std::uint64_t most_workspace) const;
 };
 
-Result<Choice> Session::choose(const Description& description, const Descriptors& descriptors,
-                               std::uint64_t most_workspace) {
-  const std::string key = description.key();
-  if (const auto found = choices.find(key); found != choices.end()) return found->second;
+Result<std::vector<Choice>> Session::find(const Description& description, const Descriptors& descriptors,
+                                          std::uint64_t most_workspace) const {
   cublaslt::Preference preference = nullptr;
   cublaslt::Status status = functions.create_preference(&preference);
   const auto set = [&](cublaslt::PreferenceAttribute name, auto value) {
@@ -182,7 +185,7 @@ Result<Choice> Session::choose(const Description& description, const Descriptors
   set(cublaslt::PreferenceAttribute::alignment_b, description.alignment_b);
   set(cublaslt::PreferenceAttribute::alignment_c, description.alignment_c);
   set(cublaslt::PreferenceAttribute::alignment_d, description.alignment_d);
-  constexpr int most = 4;
+  constexpr int most = 8;
   cublaslt::HeuristicResult results[most] = {};
   int count = 0;
   if (status == cublaslt::success) {
@@ -190,12 +193,12 @@ Result<Choice> Session::choose(const Description& description, const Descriptors
                                        descriptors.d, preference, most, results, &count);
   }
   if (preference) functions.destroy_preference(preference);
+  std::vector<Choice> found;
   for (int i = 0; status == cublaslt::success && i < count; ++i) {
     if (results[i].state != cublaslt::success || results[i].workspace > most_workspace) continue;
-    const Choice choice{.algorithm = results[i].algorithm, .workspace = results[i].workspace};
-    choices.emplace(key, choice);
-    return choice;
+    found.push_back({.algorithm = results[i].algorithm, .workspace = results[i].workspace});
   }
+  if (!found.empty()) return found;
   return make_error("not-supported",
                     fmt::format("cuBLASLt has no algorithm: {}",
                                 cublaslt::text_of(status == cublaslt::success ? cublaslt::not_supported : status)));
@@ -206,18 +209,15 @@ class ProductCall : public LibraryCall {
   ProductCall(std::shared_ptr<Session> session, Description description)
       : session_(std::move(session)), description_(std::move(description)), descriptors_(session_->functions) {}
 
-  Result<void> prepare(const plan::Step& step, std::uint64_t most_workspace) {
+  Result<void> prepare(const plan::Step& step, const Preparation& preparation) {
     if (auto made = descriptors_.make(description_); !made) return made;
-    auto choice = session_->choose(description_, descriptors_, most_workspace);
-    if (!choice) return choice.error();
-    choice_ = *choice;
     const ProductLayout& layout = description_.layout;
     add_operand(step.outputs[0], 0);
     add_operand(step.inputs[layout.is_swapped ? 1 : 0], layout.is_swapped ? 2 : 1);
     add_operand(step.inputs[layout.is_swapped ? 0 : 1], layout.is_swapped ? 1 : 2);
     for (const auto& addend : {description_.fused.matrix, description_.fused.vector})
       if (addend) add_operand(step.inputs[*addend], *addend + 1);
-    return {};
+    return choose(preparation);
   }
 
   const std::vector<View>& operands() const override { return operands_; }
@@ -226,6 +226,7 @@ class ProductCall : public LibraryCall {
   Result<void> enqueue(void* stream, std::span<void* const> operands, void* workspace) override;
 
  private:
+  Result<void> choose(const Preparation& preparation);
   void add_operand(const View& view, std::size_t number) {
     operands_.push_back(view);
     numbers_.push_back(number);
@@ -244,8 +245,34 @@ class ProductCall : public LibraryCall {
   std::vector<std::int64_t> widths_;
 };
 
+/// As for equal products before; else the first algorithm, or the fastest one where there is a stopwatch.
+Result<void> ProductCall::choose(const Preparation& preparation) {
+  const std::string key = description_.key();
+  if (const auto found = session_->choices.find(key); found != session_->choices.end()) {
+    choice_ = found->second;
+    return {};
+  }
+  const auto found = session_->find(description_, descriptors_, preparation.most_workspace);
+  if (!found) return found.error();
+  Choice fastest = found->front();
+  double best = std::numeric_limits<double>::infinity();
+  for (const Choice& choice : *found) {
+    if (!preparation.stopwatch || found->size() < 2) break;
+    choice_ = choice;
+    const auto seconds = preparation.stopwatch->seconds_of(*this, preparation.plan, best);
+    if (!seconds || *seconds >= best) continue;
+    best = *seconds;
+    fastest = choice;
+    fastest.of = found->size();
+  }
+  choice_ = fastest;
+  session_->choices.emplace(key, fastest);
+  return {};
+}
+
 std::string ProductCall::text() const {
   std::string text = "cublaslt";
+  if (choice_.of != 0) text += fmt::format(", fastest of {}", choice_.of);
   const Fused& fused = description_.fused;
   if (description_.compute == cublaslt::ComputeType::tf32) text += ", tf32";
   if (fused.vector) text += ", bias";
@@ -324,6 +351,7 @@ void fuse(Description& description, const plan::Step& step, const Preparation& p
     description.matrix = addend;
     return true;
   };
+  const bool is_narrow = description.to == cublaslt::DataType::f16 || description.to == cublaslt::DataType::bf16;
   const auto take = [&](const EpilogueLink& link) {
     const bool is_active = fused.activation != cublaslt::Epilogue::none;
     switch (link.kind) {
@@ -335,7 +363,8 @@ void fuse(Description& description, const plan::Step& step, const Preparation& p
         return !is_active && take_add(link);
       case Kind::relu:
       case Kind::gelu_tanh:
-        if (is_active) return false;
+        // The library's tanh has the precision of narrow types.
+        if (is_active || (link.kind == Kind::gelu_tanh && !is_narrow)) return false;
         fused.activation = link.kind == Kind::relu ? cublaslt::Epilogue::relu : cublaslt::Epilogue::gelu;
         return true;
       case Kind::round_to:
@@ -407,7 +436,7 @@ Result<LibraryStep> CublasLt::attempt(const plan::Step& step, const Preparation&
       return make_error("not-supported", "an operand of the epilogue lies where the product is written");
   }
   auto call = std::make_unique<ProductCall>(session_, description);
-  if (auto prepared = call->prepare(step, preparation.most_workspace); !prepared) return prepared.error();
+  if (auto prepared = call->prepare(step, preparation); !prepared) return prepared.error();
   result.call = std::move(call);
   return result;
 }

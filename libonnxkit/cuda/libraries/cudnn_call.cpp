@@ -5,7 +5,10 @@
 namespace onnxkit::cuda {
 
 std::string CudnnCall::text() const {
-  return fmt::format("cudnn engine {}{}", prepared_->graph->engine(), is_tf32_ ? ", tf32" : "");
+  const CudnnGraph& graph = *prepared_->graph;
+  return fmt::format("cudnn engine {}{}{}", graph.engine(),
+                     prepared_->is_measured ? fmt::format(", fastest of {}", graph.choices()) : "",
+                     is_tf32_ ? ", tf32" : "");
 }
 
 Result<void> CudnnCall::enqueue(void* stream, std::span<void* const> operands, void* workspace) {

@@ -15,6 +15,7 @@ struct CudnnPrepared {
   std::unique_ptr<CudnnGraph> graph;
   std::vector<std::int64_t> ids;
   std::vector<float> numbers;  ///< behind the operands
+  bool is_measured = false;    ///< the engine is the fastest of several
 };
 
 /// Before the engine is chosen.

@@ -141,12 +141,10 @@ void CudnnGraph::apply(const Pointwise& pointwise, Tensor x, const Tensor* b, Te
   Descriptor description = make(DescriptorType::pointwise);
   set(description, Attribute::pointwise_mode, AttributeType::pointwise_mode, pointwise.mode);
   set(description, Attribute::pointwise_precision, AttributeType::data_type, pointwise.precision);
-  if (pointwise.mode == cudnn::PointwiseMode::relu) {
-    // Without it a relu hides NaN.
+  // Without it a relu hides NaN.
+  if (pointwise.mode == cudnn::PointwiseMode::relu)
     set(description, Attribute::pointwise_nan_propagation, AttributeType::nan_propagation,
         cudnn::NanPropagation::propagates);
-    if (pointwise.upper != 0) set(description, Attribute::pointwise_relu_upper, AttributeType::f64, pointwise.upper);
-  }
   if (pointwise.mode == cudnn::PointwiseMode::index)
     set(description, Attribute::pointwise_axis, AttributeType::int64, pointwise.axis);
   finalize(description);
@@ -215,13 +213,13 @@ bool CudnnGraph::take(Descriptor configuration, const EngineRules& rules) {
                                           &workspace) != cudnn::success)
     return false;
   if (workspace < 0 || static_cast<std::uint64_t>(workspace) > rules.most_workspace) return false;
-  functions.get_attribute(engine, Attribute::engine_number, AttributeType::int64, 1, &count, &engine_);
-  plan_ = plan;
-  workspace_ = static_cast<std::uint64_t>(workspace);
+  Choice choice{.plan = plan, .workspace = static_cast<std::uint64_t>(workspace)};
+  functions.get_attribute(engine, Attribute::engine_number, AttributeType::int64, 1, &count, &choice.engine);
+  choices_.push_back(choice);
   return true;
 }
 
-Result<void> CudnnGraph::choose(const EngineRules& rules) {
+Result<void> CudnnGraph::choose(const EngineRules& rules, std::size_t most) {
   Descriptor graph = make(DescriptorType::operation_graph);
   if (!session_->device) set(graph, Attribute::graph_handle, AttributeType::handle, session_->handle);
   set(graph, Attribute::graph_operations, AttributeType::descriptor, std::span<const Descriptor>(operations_));
@@ -230,10 +228,12 @@ Result<void> CudnnGraph::choose(const EngineRules& rules) {
   std::size_t refused = 0;
   for (const auto mode : {cudnn::HeuristicMode::a, cudnn::HeuristicMode::fallback}) {
     for (Descriptor configuration : configurations(graph, mode)) {
-      if (take(configuration, rules)) return {};
-      ++refused;
+      if (!take(configuration, rules)) ++refused;
+      if (choices_.size() == most) return {};
     }
     status_ = cudnn::success;
+    // Those of last resort are not for comparing.
+    if (!choices_.empty()) return {};
   }
   return make_error("not-supported", refused == 0 ? "cuDNN has no engine for it"
                                                   : fmt::format("none of cuDNN's {} engines is allowed", refused));
@@ -253,7 +253,7 @@ Result<void> CudnnGraph::execute(void* stream, std::span<const std::int64_t> ids
   put(Attribute::pack_workspace, AttributeType::pointer, 1, &workspace);
   if (status == cudnn::success) status = functions.finalize(pack);
   if (status == cudnn::success) status = functions.set_stream(session_->handle, static_cast<DriverStream>(stream));
-  if (status == cudnn::success) status = functions.execute(session_->handle, plan_, pack);
+  if (status == cudnn::success) status = functions.execute(session_->handle, choices_[used_].plan, pack);
   Result<void> done;
   if (status != cudnn::success)
     done = make_error("device-failed", fmt::format("cuDNN does not compute: {}", cudnn::text_of(functions, status)));

@@ -52,7 +52,6 @@ class CudnnGraph {
   struct Pointwise {
     cudnn::PointwiseMode mode = cudnn::PointwiseMode::add;
     cudnn::DataType precision = cudnn::DataType::f32;
-    double upper = 0;        ///< of a relu; 0: none
     std::int64_t axis = -1;  ///< of an index
   };
   /// `t`: of a select.
@@ -62,11 +61,14 @@ class CudnnGraph {
   /// Along the axes whose size in y is 1, in float32.
   void reduce(cudnn::ReductionMode mode, Tensor x, Tensor y);
 
-  /// Chooses the first engine by cuDNN's heuristics that the rules allow and that makes a plan. Error not-supported, with the reason.
-  Result<void> choose(const EngineRules& rules);
+  /// Finds engines that the rules allow and that make a plan, at most `most`, in the order of cuDNN's heuristics, and uses the first. Error
+  /// not-supported, with the reason: there is none.
+  Result<void> choose(const EngineRules& rules, std::size_t most);
+  std::size_t choices() const { return choices_.size(); }
+  void use(std::size_t choice) { used_ = choice; }
 
-  std::uint64_t workspace_bytes() const { return workspace_; }
-  std::int64_t engine() const { return engine_; }
+  std::uint64_t workspace_bytes() const { return choices_[used_].workspace; }
+  std::int64_t engine() const { return choices_[used_].engine; }
   /// Pointers to the tensors of these numbers.
   Result<void> execute(void* stream, std::span<const std::int64_t> ids, std::span<void* const> pointers,
                        void* workspace);
@@ -87,14 +89,21 @@ class CudnnGraph {
   bool is_allowed(cudnn::Descriptor engine, const EngineRules& rules) const;
   bool take(cudnn::Descriptor configuration, const EngineRules& rules);
 
+  /// A plan of one engine.
+  struct Choice {
+    cudnn::Descriptor plan = nullptr;
+    std::int64_t engine = -1;
+    std::uint64_t workspace = 0;
+  };
+
   std::shared_ptr<CudnnSession> session_;
   std::vector<cudnn::Descriptor> made_;
   std::vector<cudnn::Descriptor> operations_;
-  cudnn::Descriptor plan_ = nullptr;
   cudnn::Status status_ = cudnn::success;
   std::string complaint_;
-  std::int64_t next_id_ = 1, engine_ = -1;
-  std::uint64_t workspace_ = 0;
+  std::int64_t next_id_ = 1;
+  std::vector<Choice> choices_;
+  std::size_t used_ = 0;
 };
 
 }  // namespace onnxkit::cuda

@@ -10,6 +10,7 @@
 #include "libonnxkit/cuda/libraries/cudnn_attention.h"
 #include "libonnxkit/cuda/libraries/cudnn_call.h"
 #include "libonnxkit/cuda/libraries/epilogue.h"
+#include "libonnxkit/cuda/stopwatch.h"
 
 namespace onnxkit::cuda {
 namespace {
@@ -108,16 +109,14 @@ Result<void> ConvolutionWriter::apply(std::size_t at) {
       break;
     }
     case LinkKind::scale:
-    case LinkKind::minimum:
       if (pointwise.precision == cudnn::DataType::f64) return make_error("not-supported", "constants of float64");
-      pointwise.mode = link.kind == LinkKind::scale ? Mode::multiply : Mode::minimum;
+      pointwise.mode = Mode::multiply;
       b = graph_->number(what_.step.outputs[0].rank());
       number_ids_.push_back(b->id);
       numbers_.push_back(static_cast<float>(link.factor));
       break;
     case LinkKind::relu:
       pointwise.mode = Mode::relu;
-      pointwise.upper = link.factor;
       break;
     case LinkKind::sigmoid:
       pointwise.mode = Mode::sigmoid;
@@ -184,25 +183,18 @@ std::size_t order_for_fused(std::vector<EpilogueLink>& links, const plan::Step& 
   return sums + (has_relu ? 1 : 0);
 }
 
-/// What an epilogue asks of cuDNN: a bound behind a relu belongs to it, rounding to the output's type is done by storing.
+/// What an epilogue asks of cuDNN: rounding to the output's type is done by storing. A bound is left to a map: engines that have one take up to ten
+/// times as long as those without, on an H100.
 std::vector<EpilogueLink> links_for_cudnn(const plan::Expression& epilogue, const plan::Step& step) {
   std::vector<EpilogueLink> links;
   for (EpilogueLink link : links_of(epilogue)) {
-    if (link.kind == LinkKind::add && link.factor != 1) break;
-    if (link.kind == LinkKind::relu) link.factor = 0;
-    const bool is_bound = link.kind == LinkKind::minimum && !links.empty() && links.back().kind == LinkKind::relu &&
-                          links.back().factor == 0 && link.factor > 0;
+    if (link.kind == LinkKind::minimum || (link.kind == LinkKind::add && link.factor != 1)) break;
     if (link.kind == LinkKind::round_to && link.type != step.outputs[0].type) break;
     if (link.kind == LinkKind::round_to && !links.empty()) {
       links.back().end = link.end;
       continue;
     }
     if (link.kind == LinkKind::round_to) break;
-    if (is_bound) {
-      links.back().factor = link.factor;
-      links.back().end = link.end;
-      continue;
-    }
     links.push_back(link);
   }
   return links;
@@ -227,7 +219,7 @@ class Cudnn : public Library {
   Result<LibraryStep> attempt(const ConvolutionPlan& what);
   Result<LibraryStep> prepare_convolution(const plan::Step& step, const Preparation& preparation);
   /// With the engine chosen, or as it was chosen for an equal one.
-  Result<LibraryStep> call_of(CudnnWritten written, const EngineRules& rules, bool is_tf32);
+  Result<LibraryStep> call_of(CudnnWritten written, const EngineRules& rules, const Preparation& preparation);
 
   std::shared_ptr<CudnnSession> session_;
   std::unordered_map<std::string, Result<std::shared_ptr<CudnnPrepared>>> by_description_;
@@ -244,12 +236,36 @@ EngineRules rules_of(const plan::Step& step, const Preparation& preparation) {
   return rules;
 }
 
-Result<LibraryStep> Cudnn::call_of(CudnnWritten written, const EngineRules& rules, bool is_tf32) {
+/// Uses the fastest engine of a graph. One that fails while it is measured is none.
+void measure_engines(const std::shared_ptr<CudnnPrepared>& prepared, const CudnnWritten& written,
+                     const Preparation& preparation) {
+  CudnnGraph& graph = *prepared->graph;
+  if (!preparation.stopwatch || graph.choices() < 2) return;
+  CudnnCall call(prepared, written.operands, false);
+  double best = std::numeric_limits<double>::infinity();
+  std::size_t fastest = 0;
+  for (std::size_t choice = 0; choice < graph.choices(); ++choice) {
+    graph.use(choice);
+    const auto seconds = preparation.stopwatch->seconds_of(call, preparation.plan, best);
+    if (!seconds || *seconds >= best) continue;
+    best = *seconds;
+    fastest = choice;
+    prepared->is_measured = true;
+  }
+  graph.use(fastest);
+}
+
+Result<LibraryStep> Cudnn::call_of(CudnnWritten written, const EngineRules& rules, const Preparation& preparation) {
+  constexpr std::size_t most_measured = 8;
+  const bool is_tf32 = preparation.allows_tf32 && written.operands.front().type == ElementType::float32;
   auto found = by_description_.find(written.key);
   if (found == by_description_.end()) {
     auto made = std::make_shared<CudnnPrepared>(std::move(written.prepared));
     Result<std::shared_ptr<CudnnPrepared>> result(made);
-    if (auto chosen = made->graph->choose(rules); !chosen) result = chosen.error();
+    if (auto chosen = made->graph->choose(rules, preparation.stopwatch ? most_measured : 1); !chosen)
+      result = chosen.error();
+    else
+      measure_engines(made, written, preparation);
     found = by_description_.emplace(written.key, result).first;
   }
   if (!found->second) return found->second.error();
@@ -274,8 +290,7 @@ Result<LibraryStep> Cudnn::attempt(const ConvolutionPlan& what) {
   }
   ConvolutionWriter writer(what, session_);
   if (auto written = writer.write(); !written) return written.error();
-  const bool is_tf32 = what.step.inputs[0].type == ElementType::float32 && what.preparation.allows_tf32;
-  auto made = call_of(writer.take(), rules_of(what.step, what.preparation), is_tf32);
+  auto made = call_of(writer.take(), rules_of(what.step, what.preparation), what.preparation);
   if (!made) return made.error();
   result.call = std::move(made->call);
   return result;
@@ -286,7 +301,7 @@ Result<LibraryStep> Cudnn::prepare(const plan::Step& step, const Preparation& pr
   if (step.kind != plan::attention_step) return make_error("not-supported", "neither a convolution nor an attention");
   auto written = write_attention(step, preparation, session_);
   if (!written) return written.error();
-  return call_of(*std::move(written), rules_of(step, preparation), false);
+  return call_of(*std::move(written), rules_of(step, preparation), preparation);
 }
 
 Result<LibraryStep> Cudnn::prepare_convolution(const plan::Step& step, const Preparation& preparation) {

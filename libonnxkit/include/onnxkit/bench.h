@@ -101,6 +101,7 @@ struct BenchSideReport {
   std::vector<BenchRound> rounds;
   Latency wall;
   std::optional<Latency> cpu;               ///< of the whole process
+  std::optional<Latency> on_device;         ///< of the work on a GPU, without copies from and to the host
   std::optional<Ratio> ratio, cpu_ratio;    ///< to the first side that ran
   std::optional<std::uint64_t> peak_bytes;  ///< largest resident size of its process, where it has one
   std::optional<Verdict> verdict;           ///< of its outputs; nothing when they were not judged

@@ -191,8 +191,9 @@ struct PassTrial {
 };
 
 struct RunTime {
-  double wall = 0;            ///< seconds
-  std::optional<double> cpu;  ///< seconds
+  double wall = 0;                    ///< seconds
+  std::optional<double> cpu;          ///< seconds of the whole process
+  std::optional<double> device = {};  ///< seconds of the work on a GPU, without copies from and to the host
 };
 
 struct SideReport {

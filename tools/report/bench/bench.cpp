@@ -25,20 +25,27 @@ bool bench_is_wrong(const BenchSideReport& side) {
   return side.failure.has_value() || (side.verdict && is_finding(*side.verdict));
 }
 
-std::vector<std::string> bench_columns() {
-  return {"backend", ">median", ">p90", ">p99", ">cpu", ">first", ">load", ">runs", ">memory", "ratio", "outputs"};
+/// A column about GPUs where a side ran on one.
+std::vector<std::string> bench_columns(bool has_device) {
+  std::vector<std::string> columns = {"backend", ">median", ">p90", ">p99", ">cpu"};
+  if (has_device) columns.emplace_back(">on device");
+  columns.insert(columns.end(), {">first", ">load", ">runs", ">memory", "ratio", "outputs"});
+  return columns;
 }
 
-std::vector<std::string> bench_row(const BenchSideReport& side) {
+std::vector<std::string> bench_row(const BenchSideReport& side, bool has_device) {
   std::vector<std::string> row = {without_controls(side.label)};
   if (side.failure || side.wall.runs == 0) {
-    row.insert(row.end(), {"-", "-", "-", "-", "-", "-", "-", "-", "-", bench_verdict_text(side)});
+    row.resize(bench_columns(has_device).size() - 1, "-");
+    row.push_back(bench_verdict_text(side));
     return row;
   }
+  const auto median_or_none = [](const std::optional<Latency>& of) { return of ? seconds_text(of->median) : "-"; };
+  row.insert(row.end(), {bench_median_text(side.wall), seconds_text(side.wall.p90), seconds_text(side.wall.p99),
+                         median_or_none(side.cpu)});
+  if (has_device) row.push_back(median_or_none(side.on_device));
   row.insert(row.end(),
-             {bench_median_text(side.wall), seconds_text(side.wall.p90), seconds_text(side.wall.p99),
-              side.cpu ? seconds_text(side.cpu->median) : "-", seconds_text(side.first_seconds),
-              seconds_text(side.load_seconds), std::to_string(side.wall.runs),
+             {seconds_text(side.first_seconds), seconds_text(side.load_seconds), std::to_string(side.wall.runs),
               side.peak_bytes ? fmt::format("{:.0f} MiB", static_cast<double>(*side.peak_bytes) / 1048576) : "-",
               bench_ratio_text(side.ratio), bench_verdict_text(side)});
   return row;
@@ -66,10 +73,16 @@ std::vector<std::string> bench_remarks(const BenchReport& report) {
   return remarks;
 }
 
+bool has_device_times(const BenchReport& report) {
+  return std::any_of(report.sides.begin(), report.sides.end(),
+                     [](const BenchSideReport& side) { return side.on_device.has_value(); });
+}
+
 Table bench_table(const BenchReport& report) {
-  Table table(bench_columns());
+  const bool has_device = has_device_times(report);
+  Table table(bench_columns(has_device));
   for (const BenchSideReport& side : report.sides)
-    table.add(bench_row(side), bench_is_wrong(side) ? bench_red : std::string_view());
+    table.add(bench_row(side, has_device), bench_is_wrong(side) ? bench_red : std::string_view());
   return table;
 }
 
@@ -84,7 +97,7 @@ std::string bench_text(const std::vector<Benchmark>& benchmarks, bool color) {
                         report.processor.empty() ? "unknown processor" : without_controls(report.processor),
                         report.processors, report.processors == 1 ? "processor" : "processors",
                         without_controls(report.inputs), report.seconds);
-    text += bench_table(report).text(bench_columns().size() - 1, color);
+    text += bench_table(report).text(bench_columns(has_device_times(report)).size() - 1, color);
     for (const std::string& remark : bench_remarks(report)) text += "  " + remark + "\n";
     text += bench_profiles_text(report);
   }
@@ -104,9 +117,10 @@ std::string bench_markdown(const std::vector<Benchmark>& benchmarks) {
 }
 
 std::string bench_csv(const std::vector<Benchmark>& benchmarks) {
-  Table table({"model",         "batch",      "threads", "backend",   "version",      "median_s", "median_low_s",
-               "median_high_s", "p90_s",      "p99_s",   "fastest_s", "cpu_median_s", "first_s",  "load_s",
-               "runs",          "peak_bytes", "ratio",   "ratio_low", "ratio_high",   "differs",  "outputs"});
+  Table table({"model",        "batch",         "threads", "backend",        "version",   "median_s",
+               "median_low_s", "median_high_s", "p90_s",   "p99_s",          "fastest_s", "cpu_median_s",
+               "first_s",      "load_s",        "runs",    "peak_bytes",     "ratio",     "ratio_low",
+               "ratio_high",   "differs",       "outputs", "device_median_s"});
   const auto number = [](double value) { return fmt::format("{}", value); };
   for (const Benchmark& benchmark : benchmarks) {
     for (const BenchSideReport& side : benchmark.report.sides) {
@@ -122,7 +136,7 @@ std::string bench_csv(const std::vector<Benchmark>& benchmarks) {
       const auto& ratio = side.ratio;
       row.insert(row.end(), {ratio ? number(ratio->value) : "", ratio ? number(ratio->interval.low) : "",
                              ratio ? number(ratio->interval.high) : "", ratio ? (ratio->differs ? "yes" : "no") : "",
-                             bench_verdict_text(side)});
+                             bench_verdict_text(side), side.on_device ? number(side.on_device->median) : ""});
       table.add(std::move(row));
     }
   }

@@ -61,6 +61,7 @@ Json bench_side_json(const BenchSideReport& side) {
   json["stationary"] = side.stationary;
   json["wall"] = bench_latency_json(side.wall);
   if (side.cpu) json["cpu"] = bench_latency_json(*side.cpu);
+  if (side.on_device) json["on_device"] = bench_latency_json(*side.on_device);
   if (side.ratio) json["ratio"] = bench_ratio_json(*side.ratio);
   if (side.cpu_ratio) json["cpu_ratio"] = bench_ratio_json(*side.cpu_ratio);
   if (side.peak_bytes) json["peak_bytes"] = *side.peak_bytes;
@@ -71,7 +72,10 @@ Json bench_side_json(const BenchSideReport& side) {
   Json rounds = Json::array();
   for (const BenchRound& round : side.rounds) {
     Json runs = Json::array();
-    for (const RunTime& run : round) runs.push_back({run.wall, run.cpu ? Json(*run.cpu) : Json()});
+    for (const RunTime& run : round) {
+      runs.push_back({run.wall, run.cpu ? Json(*run.cpu) : Json()});
+      if (run.device) runs.back().push_back(*run.device);
+    }
     rounds.push_back(std::move(runs));
   }
   json["rounds"] = std::move(rounds);
@@ -115,6 +119,7 @@ void read_rounds(const Json& json, BenchSideReport& side) {
       RunTime& time = runs.emplace_back();
       time.wall = run.at(0).get<double>();
       if (!run.at(1).is_null()) time.cpu = run.at(1).get<double>();
+      if (run.size() > 2) time.device = run.at(2).get<double>();
     }
   }
 }

@@ -69,14 +69,15 @@ void map_range(WriteCall& call) {
   }
   const Type whole = Type::tensor(ElementType::int64, {});
   const Type real = Type::tensor(elem, {});
-  const ValueId span = binary(call, "aten.sub.Tensor", call.input(1), call.input(0), real);
-  const ValueId places = unary(call, "aten.ceil.default", binary(call, "aten.div.Tensor", span, call.input(2), real));
+  const ValueId start = call.input(0), limit = call.input(1), delta = call.input(2);
+  const ValueId span = binary(call, "aten.sub.Tensor", limit, start, real);
+  const ValueId places = unary(call, "aten.ceil.default", binary(call, "aten.div.Tensor", span, delta, real));
   const ValueId count = item(call, cast(call, clamp(call, places, 0, 9e15), ElementType::int64), Dim());
   const ValueId place = call.emit("aten.arange.start_step",
                                   {{"start", Int{0}}, {"end", count}, {"step", Int{1}}, {"dtype", ElementType::int64}},
                                   with_elem(call.output_type(), ElementType::int64));
-  const ValueId steps = binary(call, "aten.mul.Tensor", cast(call, place, elem), call.input(2), call.output_type());
-  call.result(binary(call, "aten.add.Tensor", steps, call.input(0), call.output_type()));
+  const ValueId steps = binary(call, "aten.mul.Tensor", cast(call, place, elem), delta, call.output_type());
+  call.result(binary(call, "aten.add.Tensor", steps, start, call.output_type()));
 }
 
 void map_eye_like(WriteCall& call) {

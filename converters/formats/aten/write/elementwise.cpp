@@ -119,27 +119,26 @@ void map_unary_elementwise(WriteCall& call) {
 void map_binary_elementwise(WriteCall& call) {
   if (is_only_stored(call.elem(0))) return compute_unsigned(call, foreign::counterpart(binary_names, call.node));
   if (!has_arithmetic(call, call.elem(0))) return;
-  call.result(
-      binary(call, foreign::counterpart(binary_names, call.node), call.input(0), call.input(1), call.output_type()));
+  const ValueId a = call.input(0), b = call.input(1);
+  call.result(binary(call, foreign::counterpart(binary_names, call.node), a, b, call.output_type()));
 }
 
 /// ONNX divides integers towards zero.
 void map_div(WriteCall& call) {
   if (compute_quotient(call, "aten.div.Tensor_mode")) return;
   if (!has_arithmetic(call, call.elem(0))) return;
-  if (!is_integer(call.elem(0)))
-    return call.result(binary(call, "aten.div.Tensor", call.input(0), call.input(1), call.output_type()));
-  call.result(call.emit("aten.div.Tensor_mode",
-                        {{"self", call.input(0)}, {"other", call.input(1)}, {"rounding_mode", "trunc"}},
-                        call.output_type()));
+  const ValueId a = call.input(0), b = call.input(1);
+  if (!is_integer(call.elem(0))) return call.result(binary(call, "aten.div.Tensor", a, b, call.output_type()));
+  call.result(
+      call.emit("aten.div.Tensor_mode", {{"self", a}, {"other", b}, {"rounding_mode", "trunc"}}, call.output_type()));
 }
 
 void map_mod(WriteCall& call) {
   if (compute_quotient(call, "aten.remainder.Tensor")) return;
   if (!has_arithmetic(call, call.elem(0))) return;
   const bool truncates = call.integer("fmod", 0) != 0;
-  call.result(binary(call, truncates ? "aten.fmod.Tensor" : "aten.remainder.Tensor", call.input(0), call.input(1),
-                     call.output_type()));
+  const ValueId a = call.input(0), b = call.input(1);
+  call.result(binary(call, truncates ? "aten.fmod.Tensor" : "aten.remainder.Tensor", a, b, call.output_type()));
 }
 
 /// The result has the type of the base.
@@ -164,8 +163,9 @@ void map_bit_shift(WriteCall& call) {
   if (is_only_stored(call.elem(0)) && (is_left || call.elem(0) != ElementType::uint64))
     return compute_unsigned(call, is_left ? "aten.bitwise_left_shift.Tensor" : "aten.bitwise_right_shift.Tensor");
   if (!has_arithmetic(call, call.elem(0))) return;
-  call.result(binary(call, is_left ? "aten.bitwise_left_shift.Tensor" : "aten.bitwise_right_shift.Tensor",
-                     call.input(0), call.input(1), call.output_type()));
+  const ValueId a = call.input(0), b = call.input(1);
+  call.result(binary(call, is_left ? "aten.bitwise_left_shift.Tensor" : "aten.bitwise_right_shift.Tensor", a, b,
+                     call.output_type()));
 }
 
 /// Sum, Mean, Max and Min of any number of tensors.

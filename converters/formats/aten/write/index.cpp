@@ -98,8 +98,8 @@ void map_gather(WriteCall& call) {
   if (known && call.shape(1) && call.shape(1)->empty())
     return call.result(call.emit("aten.select.int", {{"self", call.input(0)}, {"dim", axis}, {"index", known->front()}},
                                  call.output_type()));
-  call.result(at_places(call, call.input(0), static_cast<std::size_t>(axis), {as_places(call, call.input(1))},
-                        call.output_type()));
+  const ValueId x = call.input(0), places = as_places(call, call.input(1));
+  call.result(at_places(call, x, static_cast<std::size_t>(axis), {places}, call.output_type()));
 }
 
 void map_gather_elements(WriteCall& call) {

@@ -10,7 +10,8 @@ namespace onnxkit::aten {
 namespace {
 
 void map_matmul(WriteCall& call) {
-  call.result(binary(call, "aten.matmul.default", call.input(0), call.input(1), call.output_type()));
+  const ValueId a = call.input(0), b = call.input(1);
+  call.result(binary(call, "aten.matmul.default", a, b, call.output_type()));
 }
 
 ValueId transposed(WriteCall& call, ValueId x) {

@@ -175,9 +175,9 @@ void map_qlinear_conv(WriteCall& call) {
   const ValueId bias = call.has(8) ? cast(call, call.input(8), ElementType::float64) : ValueId::none;
   const ValueId sums = exact_convolution(call, x, weight, bias, 3);
   if (call.refused()) return;
-  const ValueId factor =
-      binary(call, "aten.mul.Tensor", beside(call, call.input(1), call.rank(0), 1, 0, {}),
-             beside(call, call.input(4), call.rank(0), 1, 0, {}), Type::tensor(ElementType::float32));
+  const ValueId x_scale = beside(call, call.input(1), call.rank(0), 1, 0, {});
+  const ValueId weight_scale = beside(call, call.input(4), call.rank(0), 1, 0, {});
+  const ValueId factor = binary(call, "aten.mul.Tensor", x_scale, weight_scale, Type::tensor(ElementType::float32));
   call.result(requantized(call, sums, factor, 6, 7));
 }
 

@@ -22,8 +22,8 @@ void map_leaky_relu(WriteCall& call) {
 }
 
 void map_prelu(WriteCall& call) {
-  const ValueId x = call.input(0);
-  const ValueId below = binary(call, "Mul", binary(call, "Minimum", x, 0.0), call.input(1));
+  const ValueId x = call.input(0), slope = call.input(1);
+  const ValueId below = binary(call, "Mul", binary(call, "Minimum", x, 0.0), slope);
   call.result(binary(call, "AddV2", binary(call, "Maximum", x, 0.0), below));
 }
 

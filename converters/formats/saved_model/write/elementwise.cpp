@@ -53,20 +53,23 @@ void map_unary_elementwise(WriteCall& call) {
 }
 
 void map_binary_elementwise(WriteCall& call) {
-  give(call, binary(call, counterpart(binary_names, call.node), operand(call, 0), operand(call, 1)));
+  const ValueId a = operand(call, 0), b = operand(call, 1);
+  give(call, binary(call, counterpart(binary_names, call.node), a, b));
 }
 
 /// Of unsigned integers of 64 bits the kernel compares as signed ones; the others fit int64.
 void map_comparison(WriteCall& call) {
   const bool is_whole = call.elem(0) == ElementType::uint64;
   const auto side = [&](std::size_t i) { return is_whole ? call.input(i) : operand(call, i); };
-  call.result(compare(call, counterpart(comparison_names, call.node), side(0), side(1)));
+  const ValueId a = side(0), b = side(1);
+  call.result(compare(call, counterpart(comparison_names, call.node), a, b));
 }
 
 void map_logic(WriteCall& call) {
   const std::string_view op = call.node.op_type.view();
   const std::string_view name = op == "And" ? "LogicalAnd" : op == "Or" ? "LogicalOr" : "NotEqual";
-  call.result(compare(call, name, call.input(0), call.input(1)));
+  const ValueId a = call.input(0), b = call.input(1);
+  call.result(compare(call, name, a, b));
 }
 
 void map_not(WriteCall& call) { call.result(unary(call, "LogicalNot", call.input(0))); }
@@ -80,7 +83,8 @@ void map_reciprocal(WriteCall& call) {
 
 /// Integers are divided towards zero.
 void map_div(WriteCall& call) {
-  give(call, binary(call, is_integer(call.elem(0)) ? "TruncateDiv" : "RealDiv", operand(call, 0), operand(call, 1)));
+  const ValueId a = operand(call, 0), b = operand(call, 1);
+  give(call, binary(call, is_integer(call.elem(0)) ? "TruncateDiv" : "RealDiv", a, b));
 }
 
 void map_mod(WriteCall& call) {
@@ -125,7 +129,10 @@ void map_mean(WriteCall& call) {
   call.result(binary(call, "RealDiv", sum, static_cast<double>(call.node.inputs.size())));
 }
 
-void map_where(WriteCall& call) { call.result(select(call, call.input(0), call.input(1), call.input(2))); }
+void map_where(WriteCall& call) {
+  const ValueId condition = call.input(0), then = call.input(1), otherwise = call.input(2);
+  call.result(select(call, condition, then, otherwise));
+}
 
 void map_clip(WriteCall& call) {
   const auto least = call.has(1) ? call.known_real(1) : std::nullopt;
@@ -145,9 +152,9 @@ void map_cast(WriteCall& call) {
   const ElementType to = call.output_type().elem, from = call.elem(0);
   if (to == ElementType::undefined || to == ElementType::string || from == ElementType::string)
     return call.refuse("text that stands for numbers is written in other ways there");
-  if (to == ElementType::boolean && from != to)
-    return call.result(compare(call, "NotEqual", call.input(0), call.scalar(from, 0)));
-  call.result(cast(call, call.input(0), to));
+  const ValueId x = call.input(0);
+  if (to == ElementType::boolean && from != to) return call.result(compare(call, "NotEqual", x, call.scalar(from, 0)));
+  call.result(cast(call, x, to));
 }
 
 void map_is_nan(WriteCall& call) {
@@ -166,7 +173,8 @@ void map_is_inf(WriteCall& call) {
 
 void map_bit_shift(WriteCall& call) {
   const std::string_view op = call.text("direction") == "LEFT" ? "LeftShift" : "RightShift";
-  call.result(binary(call, op, call.input(0), call.input(1)));
+  const ValueId a = call.input(0), b = call.input(1);
+  call.result(binary(call, op, a, b));
 }
 
 void map_identity(WriteCall& call) { call.result(call.input(0)); }

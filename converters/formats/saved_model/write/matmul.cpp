@@ -46,7 +46,7 @@ ValueId multiplied(WriteCall& call, ValueId a, ValueId b) {
 
 void map_matmul(WriteCall& call) {
   if (call.rank(0) == 0 || call.rank(1) == 0) return call.refuse("it multiplies scalars");
-  const ValueId product = multiplied(call, factor(call, call.input(0)), factor(call, call.input(1)));
+  const ValueId a = factor(call, call.input(0)), b = factor(call, call.input(1)), product = multiplied(call, a, b);
   call.result(cast(call, product, call.output_type().elem));
 }
 
@@ -112,7 +112,7 @@ void map_qlinear_matmul(WriteCall& call) {
   const ElementType to = call.output_type().elem;
   if (call.rank(0) == 0 || call.rank(3) == 0) return call.refuse("it multiplies scalars");
   if (to != ElementType::uint8 && to != ElementType::int8) return call.refuse("it gives other integers than bytes");
-  const ValueId product = multiplied(call, centred(call, 0, 2, true), centred(call, 3, 5, false));
+  const ValueId a = centred(call, 0, 2, true), b = centred(call, 3, 5, false), product = multiplied(call, a, b);
   const auto scale = [&](std::size_t input, bool is_left) {
     const ValueId given = cast(call, call.input(input), ElementType::float32);
     const bool is_column =

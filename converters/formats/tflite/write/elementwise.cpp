@@ -54,20 +54,19 @@ void map_unary_elementwise(WriteCall& call) {
 }
 
 void map_binary_elementwise(WriteCall& call) {
-  give(call, binary(call, foreign::counterpart(binary_names, call.node), operand(call, 0), operand(call, 1)));
+  const ValueId a = operand(call, 0), b = operand(call, 1);
+  give(call, binary(call, foreign::counterpart(binary_names, call.node), a, b));
 }
 
 void map_comparison(WriteCall& call) {
-  call.result(compare(call, foreign::counterpart(comparison_names, call.node), operand(call, 0), operand(call, 1)));
+  const ValueId a = operand(call, 0), b = operand(call, 1);
+  call.result(compare(call, foreign::counterpart(comparison_names, call.node), a, b));
 }
 
 void map_logic(WriteCall& call) {
   const std::string_view op = call.node.op_type.view();
-  call.result(compare(call,
-                      op == "And"  ? "LOGICAL_AND"
-                      : op == "Or" ? "LOGICAL_OR"
-                                   : "NOT_EQUAL",
-                      call.input(0), call.input(1)));
+  const ValueId a = call.input(0), b = call.input(1);
+  call.result(compare(call, op == "And" ? "LOGICAL_AND" : op == "Or" ? "LOGICAL_OR" : "NOT_EQUAL", a, b));
 }
 
 void map_not(WriteCall& call) { call.result(unary(call, "LOGICAL_NOT", call.input(0))); }
@@ -76,14 +75,16 @@ void map_reciprocal(WriteCall& call) {
   // 1 / sqrt(x) has an operator of its own.
   if (const auto root = call.producer(0); root && root->node.op_type == "Sqrt")
     return call.result(unary(call, "RSQRT", WriteCall(*root).input(0)));
-  call.result(binary(call, "DIV", call.scalar(call.elem(0), 1), call.input(0)));
+  const ValueId one = call.scalar(call.elem(0), 1);
+  call.result(binary(call, "DIV", one, call.input(0)));
 }
 
 /// Integers are divided towards zero.
 void map_div(WriteCall& call) {
   if (call.elem(0) == ElementType::int64 || call.elem(0) == ElementType::uint32)
     return call.refuse("its kernel does not divide integers of 64 bits", "cast them to int32 before");
-  give(call, binary(call, "DIV", operand(call, 0), operand(call, 1)));
+  const ValueId a = operand(call, 0), b = operand(call, 1);
+  give(call, binary(call, "DIV", a, b));
 }
 
 /// The remainder of reals has the sign of x; that of the magnitudes needs no correction, so that of an infinite y is x.
@@ -136,7 +137,10 @@ void map_mean(WriteCall& call) {
   call.result(binary(call, "DIV", sum, static_cast<double>(call.node.inputs.size())));
 }
 
-void map_where(WriteCall& call) { call.result(select(call, call.input(0), call.input(1), call.input(2))); }
+void map_where(WriteCall& call) {
+  const ValueId condition = call.input(0), then = call.input(1), otherwise = call.input(2);
+  call.result(select(call, condition, then, otherwise));
+}
 
 void map_clip(WriteCall& call) {
   const auto least = call.has(1) ? call.known_real(1) : std::nullopt;
@@ -158,11 +162,10 @@ void map_cast(WriteCall& call) {
     return call.refuse("TensorFlow Lite does not convert text");
   if (to == ElementType::float32 && call.elem(0) == ElementType::float16 && call.stored(0))
     return call.result(call.emit("DEQUANTIZE", {{"x", call.input(0)}}, call.output_type()));  // as weights are stored
-  if (to == ElementType::boolean && call.elem(0) != to && !is_native(call.elem(0)))
-    return call.result(
-        compare(call, "NOT_EQUAL", operand(call, 0), call.scalar(call.type_of(operand(call, 0)).elem, 0)));
-  if (to == ElementType::boolean && call.elem(0) != to)
-    return call.result(compare(call, "NOT_EQUAL", call.input(0), call.scalar(call.elem(0), 0)));
+  if (to == ElementType::boolean && call.elem(0) != to) {
+    const ValueId x = is_native(call.elem(0)) ? call.input(0) : operand(call, 0);
+    return call.result(compare(call, "NOT_EQUAL", x, call.scalar(call.type_of(x).elem, 0)));
+  }
   call.result(cast(call, call.input(0), to));
 }
 

@@ -32,10 +32,11 @@ void map_matmul(WriteCall& call) {
   const std::size_t left = call.rank(0), right = call.rank(1);
   if (call.refused() || left == 0 || right == 0) return call.refuse("it multiplies scalars");
   if (call.elem(0) != ElementType::float32) return call.refuse("it multiplies other elements than float32");
+  const ValueId x = call.input(0);
   if (left >= 2 && is_constant_matrix(call, 1))
     return call.result(
-        fully_connected(call, call.input(0), reordered(call, 1, {1, 0}), ValueId::none, left != 2, call.output_type()));
-  const ValueId a = as_matrix(call, call.input(0), true), b = as_matrix(call, call.input(1), false);
+        fully_connected(call, x, reordered(call, 1, {1, 0}), ValueId::none, left != 2, call.output_type()));
+  const ValueId a = as_matrix(call, x, true), b = as_matrix(call, call.input(1), false);
   if (left >= 2 && right >= 2) return call.result(call.emit("BATCH_MATMUL", {{"x", a}, {"y", b}}, call.output_type()));
   const ValueId product = call.emit("BATCH_MATMUL", {{"x", a}, {"y", b}}, Type::tensor(call.elem(0)));
   if (!call.output_type().shape) return call.refuse("the shape of its result is not known");

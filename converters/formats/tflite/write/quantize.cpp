@@ -24,8 +24,8 @@ bool has_computed_scale(const WriteCall& call) {
 
 /// round(x / scale) + zero point, within the type.
 void quantize_by_parts(WriteCall& call, ElementType to) {
-  const ValueId steps =
-      unary(call, "ROUND", binary(call, "DIV", call.input(0), along_axis(call, 1, ElementType::float32)));
+  const ValueId x = call.input(0), scale = along_axis(call, 1, ElementType::float32);
+  const ValueId steps = unary(call, "ROUND", binary(call, "DIV", x, scale));
   const ValueId moved = call.has(2) ? binary(call, "ADD", steps, along_axis(call, 2, ElementType::float32)) : steps;
   const auto [least, most] = to == ElementType::uint8  ? std::pair(0.0, 255.0)
                              : to == ElementType::int8 ? std::pair(-128.0, 127.0)

@@ -26,14 +26,16 @@ void scatter(WriteCall& call, ValueId indices, ValueId updates) {
 }
 
 void map_scatter_nd(WriteCall& call) {
-  scatter(call, cast(call, row_positions(call, 1), ElementType::int32), call.input(2));
+  const ValueId rows = cast(call, row_positions(call, 1), ElementType::int32);
+  scatter(call, rows, call.input(2));
 }
 
 void map_scatter_elements(WriteCall& call) {
   const std::int64_t axis = call.axis("axis", 0, call.rank(0));
   if (!call.shape(1) || call.shape(1)->size() != call.rank(0))
     return call.refuse("the rank of its indices is not known");
-  scatter(call, element_coordinates(call, 1, axis, *call.shape(1)), call.input(2));
+  const ValueId places = element_coordinates(call, 1, axis, *call.shape(1));
+  scatter(call, places, call.input(2));
 }
 
 /// The places where the condition holds.
