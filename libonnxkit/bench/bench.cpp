@@ -105,9 +105,6 @@ class Measurement {
 
   Result<BenchReport> run() {
     const std::size_t gpu_users = gpu_processes();  // before ours start
-    const Clock::time_point loading = Clock::now();
-    open_all();
-    report_.starts = starts_for(seconds_since(loading));
     measure();
     if (gpu_users > 0)
       report_.warnings.push_back(
@@ -193,16 +190,26 @@ class Measurement {
     return static_cast<int>(std::clamp(least_turn / std::max(seconds, 1e-7), 1.0, 1000.0));
   }
 
+  /// Some backends prepare when they see the sizes of inputs, so the first run counts as loading.
+  void run_first(Contender& contender) {
+    const auto first = turn(contender, 1);
+    if (!first) return;
+    contender.run_seconds = first->front().wall;
+    if (contender.report->warmups++ == 0) contender.report->first_seconds = contender.run_seconds;
+  }
+
+  void run_all_first() {
+    for (Contender& contender : contenders_)
+      if (contender.is_running() && !stopped()) run_first(contender);
+  }
+
   void warm_up(Contender& contender) {
     step("warming up " + contender.report->label);
     let_rest();
     const Clock::time_point start = Clock::now();
-    const auto first = turn(contender, 1);
-    if (!first) return;
-    if (contender.report->warmups++ == 0) contender.report->first_seconds = first->front().wall;
     const double most = options_.max_seconds / (4 * static_cast<double>(contenders_.size() * report_.starts));
     Stationary stationary;
-    double last = first->front().wall;
+    double last = contender.run_seconds;
     while (!stationary.reached() && seconds_since(start) < most && !stopped()) {
       const auto times = turn(contender, runs_for(last));
       if (!times) return;
@@ -248,6 +255,10 @@ class Measurement {
   }
 
   void measure() {
+    const Clock::time_point loading = Clock::now();
+    open_all();
+    run_all_first();
+    report_.starts = starts_for(seconds_since(loading));
     MachineState before = MachineState::now();
     const double own_before = own_cpu_seconds();
     double own_loading = 0;
@@ -257,6 +268,7 @@ class Measurement {
         const MachineState from = MachineState::now();
         const double own_from = own_cpu_seconds();
         start_anew();
+        run_all_first();
         before.leave_out(from, MachineState::now());
         own_loading += own_cpu_seconds() - own_from;
       }

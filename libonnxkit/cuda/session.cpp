@@ -6,6 +6,7 @@
 
 #include "libonnxkit/base/dtype/dtype.h"
 #include "libonnxkit/cuda/channels_last_weights.h"
+#include "libonnxkit/cuda/pad_channels.h"
 #include "libonnxkit/plan/precision.h"
 
 namespace onnxkit::cuda {
@@ -30,6 +31,15 @@ Result<void> set_precision(plan::Plan& plan, const Shared& shared) {
   }
 }
 
+Result<void> pad_for_tensor_cores(plan::Plan& plan, const Shared& shared) {
+  constexpr std::int64_t narrow_channels = 8, wide_channels = 4;
+  const auto is_narrow = [](ElementType type) { return type == ElementType::float16 || type == ElementType::bfloat16; };
+  if (auto padded = pad_channels(plan, is_narrow, narrow_channels); !padded) return padded;
+  if (shared.precision != Precision::tf32) return {};
+  return pad_channels(
+      plan, [](ElementType type) { return type == ElementType::float32; }, wide_channels);
+}
+
 }  // namespace
 
 Result<std::unique_ptr<plan::Executable>> ReadyPlan::make(plan::Plan plan, Shared& shared) {
@@ -37,6 +47,7 @@ Result<std::unique_ptr<plan::Executable>> ReadyPlan::make(plan::Plan plan, Share
   const bool has_cudnn = std::any_of(shared.libraries.begin(), shared.libraries.end(),
                                      [](const auto& library) { return library->name() == "cudnn"; });
   if (has_cudnn) {
+    if (auto padded = pad_for_tensor_cores(plan, shared); !padded) return padded.error();
     if (auto ordered = channels_last_weights(plan); !ordered) return ordered.error();
   }
   std::unique_ptr<ReadyPlan> ready(new ReadyPlan(std::move(plan), shared));

@@ -218,8 +218,9 @@ std::size_t join_producers(Plan& plan, const Takes& takes, Join join) {
 
 /// Kernels of these kinds write anywhere as far as a backend takes it.
 bool writes_anywhere(const Step& step) {
-  return step.outputs.size() == 1 && (step.kind == map_step || step.kind == convolution_step ||
-                                      step.kind == copy_step || step.kind == product_step);
+  return step.outputs.size() == 1 &&
+         (step.kind == map_step || step.kind == convolution_step || step.kind == copy_step ||
+          step.kind == product_step || step.kind == attention_step);
 }
 
 }  // namespace
@@ -270,6 +271,37 @@ void note_missed_epilogues(Plan& plan, const Takes& takes) {
   }
 }
 
+namespace {
+
+/// Where what is written as `written` goes when it is copied from `from`, the same elements in another order of axes or under other sizes, to `to`.
+std::optional<View> target_of(const View& written, const View& from, const View& to) {
+  if (written == from) return to;
+  if (const auto source = reshaped(from, written.dims), target = reshaped(to, written.dims);
+      source && target && *source == written)
+    return target;
+  if (written.rank() != from.rank() || written.offset != from.offset) return std::nullopt;
+  View target = to;
+  std::vector<bool> is_taken(from.rank(), false);
+  for (std::size_t axis = 0; axis < written.rank(); ++axis) {
+    std::size_t at = 0;
+    while (at < from.rank() && (is_taken[at] || from.dims[at] != written.dims[axis] ||
+                                (from.dims[at] != 1 && from.strides[at] != written.strides[axis])))
+      ++at;
+    if (at == from.rank()) return std::nullopt;
+    is_taken[at] = true;
+    target.dims[axis] = to.dims[at];
+    target.strides[axis] = to.strides[at];
+  }
+  return target;
+}
+
+/// An attention writes the numbers of a head side by side.
+bool writes_to(const Step& step, const View& to) {
+  return step.kind != attention_step || to.dims.back() == 1 || to.strides.back() == 1;
+}
+
+}  // namespace
+
 std::size_t sink_copies(Plan& plan, const Takes& takes) {
   BufferUses uses(plan);
   std::vector<bool> is_gone(plan.steps.size(), false);
@@ -278,22 +310,18 @@ std::size_t sink_copies(Plan& plan, const Takes& takes) {
     const Step& copy = plan.steps[at];
     if (copy.kind != copy_step) continue;
     const View& from = copy.inputs[0];
-    View to = copy.outputs[0];
     if (!is_private(plan, uses, from.buffer)) continue;
     const std::size_t writer = uses.writers[from.buffer][0];
     const Step& producer = plan.steps[writer];
     const View& written = producer.outputs[0];
     if (!writes_anywhere(producer) || written.type != from.type || written.size() != from.size()) continue;
-    if (!(written == from)) {
-      const auto source = reshaped(from, written.dims), target = reshaped(to, written.dims);
-      if (!source || !target || !(*source == written)) continue;
-      to = *target;
-    }
+    const auto to = target_of(written, from, copy.outputs[0]);
+    if (!to || !writes_to(producer, *to)) continue;
     Step sunk = producer;
-    sunk.outputs[0] = to;
+    sunk.outputs[0] = *to;
     sunk.nodes = joined_nodes(producer, copy);
     if (takes && takes(plan, sunk)) continue;
-    auto& writers = uses.writers[to.buffer];
+    auto& writers = uses.writers[to->buffer];
     std::replace(writers.begin(), writers.end(), at, writer);  // for a copy of this copy
     plan.steps[writer] = std::move(sunk);
     is_gone[at] = true;

@@ -109,8 +109,9 @@ Result<void> ConvolutionWriter::apply(std::size_t at) {
       break;
     }
     case LinkKind::scale:
+    case LinkKind::minimum:
       if (pointwise.precision == cudnn::DataType::f64) return make_error("not-supported", "constants of float64");
-      pointwise.mode = Mode::multiply;
+      pointwise.mode = link.kind == LinkKind::scale ? Mode::multiply : Mode::minimum;
       b = graph_->number(what_.step.outputs[0].rank());
       number_ids_.push_back(b->id);
       numbers_.push_back(static_cast<float>(link.factor));
@@ -183,12 +184,13 @@ std::size_t order_for_fused(std::vector<EpilogueLink>& links, const plan::Step& 
   return sums + (has_relu ? 1 : 0);
 }
 
-/// What an epilogue asks of cuDNN: rounding to the output's type is done by storing. A bound is left to a map: engines that have one take up to ten
-/// times as long as those without, on an H100.
+/// What an epilogue asks of cuDNN: rounding to the output's type is done by storing. A bound of float32 is left to a map: engines that have one take up
+/// to ten times as long as those without, on an H100.
 std::vector<EpilogueLink> links_for_cudnn(const plan::Expression& epilogue, const plan::Step& step) {
   std::vector<EpilogueLink> links;
   for (EpilogueLink link : links_of(epilogue)) {
-    if (link.kind == LinkKind::minimum || (link.kind == LinkKind::add && link.factor != 1)) break;
+    if (link.kind == LinkKind::minimum && step.inputs[0].type == ElementType::float32) break;
+    if (link.kind == LinkKind::add && link.factor != 1) break;
     if (link.kind == LinkKind::round_to && link.type != step.outputs[0].type) break;
     if (link.kind == LinkKind::round_to && !links.empty()) {
       links.back().end = link.end;
@@ -281,7 +283,8 @@ Result<LibraryStep> Cudnn::attempt(const ConvolutionPlan& what) {
   if (!epilogue.empty() && end != epilogue.last()) {
     if (!end) return make_error("not-supported", "an epilogue that does not read the sum once");
     const View& w = what.step.inputs[1];
-    constexpr std::int64_t least_sum = 64;
+    // Tensor cores are so much faster that a pass more pays sooner.
+    const std::int64_t least_sum = w.type == ElementType::float16 || w.type == ElementType::bfloat16 ? 16 : 64;
     if (w.dims[1] * w.dims[2] * w.dims[3] < least_sum)
       return make_error("not-supported", "sums too short for a pass of its own over the epilogue");
     result.rest = rest_of(what.step, epilogue, *end, what.preparation.plan);
