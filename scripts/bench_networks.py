@@ -44,8 +44,8 @@ class Network:
     def positive(self, *shape):
         return self.constant(self.random.uniform(0.5, 1.5, shape).astype(np.float32))
 
-    def conv(self, x, inputs, outputs, size, stride=1, group=1):
-        kernel = self.weight(outputs, inputs // group, size, size, spread=(2 / (inputs // group * size * size)) ** 0.5)
+    def conv(self, x, inputs, outputs, size, stride=1, group=1, gain=1.0):
+        kernel = self.weight(outputs, inputs // group, size, size, spread=gain * (2 / (inputs // group * size * size)) ** 0.5)
         return self.node("Conv", [x, kernel], kernel_shape=[size] * 2, strides=[stride] * 2, pads=[size // 2] * 4, group=group)
 
     def norm(self, x, channels):
@@ -86,7 +86,7 @@ def resnet50(folder):
             stride = 2 if stage > 0 and block == 0 else 1
             y = net.relu(net.norm(net.conv(x, channels, inner, 1), inner))
             y = net.relu(net.norm(net.conv(y, inner, inner, 3, stride), inner))
-            y = net.norm(net.conv(y, inner, outer, 1), outer)
+            y = net.norm(net.conv(y, inner, outer, 1, gain=0.5), outer)  # all sums of a block fit float16
             if block == 0:
                 x = net.norm(net.conv(x, channels, outer, 1, stride), outer)
             x = net.relu(net.node("Add", [y, x]))

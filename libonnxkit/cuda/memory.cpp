@@ -135,7 +135,8 @@ Result<void> PlanMemory::place_on_host(const std::shared_ptr<const Device>& devi
   std::vector<std::uint64_t> offsets(plan.buffers.size());
   const auto is_pinned = [&](std::uint32_t b) {
     const Home home = plan.buffers[b].home;
-    return home == Home::input || home == Home::output || (home == Home::arena && options.is_on_host[b]);
+    if (home == Home::output) return options.is_on_host[b] || plan.buffers[b].bytes < options.fetched_bytes;
+    return home == Home::input || (home == Home::arena && options.is_on_host[b]);
   };
   for (std::uint32_t b = 0; b < plan.buffers.size(); ++b) {
     if (!is_pinned(b)) continue;

@@ -25,10 +25,12 @@ class SharedConstants {
 class PlanMemory {
  public:
   struct Options {
-    bool shares = true;              ///< large constants with other plans, whose bytes both keep
-    bool apart = false;              ///< memory of its own for each buffer
-    std::vector<bool> is_on_host;    ///< by buffer: a host step reads or writes it
-    std::uint64_t workspace = 0;     ///< bytes
+    bool shares = true;            ///< large constants with other plans, whose bytes both keep
+    bool apart = false;            ///< memory of its own for each buffer
+    std::vector<bool> is_on_host;  ///< by buffer: a host step reads or writes it
+    std::uint64_t workspace = 0;   ///< bytes
+    std::uint64_t fetched_bytes =
+        0;  ///< outputs of so many have no place on the host, unless a host step reads or writes them
     std::vector<bool> is_on_device;  ///< by buffer: a step on the device reads or writes it
   };
   /// Called while the device is current; constants are there when it returns. Errors: out-of-memory, device-failed.

@@ -176,6 +176,7 @@ Result<void> ReadyPlan::compile() {
 
 Result<void> ReadyPlan::place() {
   PlanMemory::Options options;
+  options.fetched_bytes = HostCopies::large;
   options.apart = shared_.memory_apart;
   options.shares = shared_.precision == Precision::f32 || shared_.precision == Precision::tf32;
   options.is_on_host.resize(plan_.buffers.size());
@@ -232,16 +233,25 @@ std::optional<ReadyPlan::Copy> ReadyPlan::copy_of(const View& view) const {
               .device = memory_->at(view)};
 }
 
+DevicePointer ReadyPlan::begin_of(std::uint32_t buffer) const {
+  View all;
+  all.buffer = buffer;
+  all.type = ElementType::uint8;
+  return memory_->at(all);
+}
+
+bool ReadyPlan::is_sent_in_parts(const plan::Buffer& buffer) const {
+  return buffer.home == Home::input && buffer.bytes >= HostCopies::large;
+}
+
 void ReadyPlan::plan_copies() {
   const auto whole = [&](const plan::Port& port) -> std::optional<Copy> {
     const plan::Buffer& buffer = plan_.buffers[port.buffer];
     if (buffer.home == Home::slot || buffer.bytes == 0) return std::nullopt;
-    View all;
-    all.buffer = port.buffer;
-    all.type = ElementType::uint8;
-    return Copy{.buffer = port.buffer, .begin = 0, .bytes = buffer.bytes, .device = memory_->at(all)};
+    return Copy{.buffer = port.buffer, .begin = 0, .bytes = buffer.bytes, .device = begin_of(port.buffer)};
   };
   for (const plan::Port& port : plan_.inputs) {
+    if (is_sent_in_parts(plan_.buffers[port.buffer])) continue;
     if (const auto copy = whole(port)) stretches_.front().to_device.push_back(*copy);
   }
   for (std::size_t i = 0; i < host_steps_.size(); ++i) {
@@ -254,7 +264,7 @@ void ReadyPlan::plan_copies() {
     }
   }
   for (const plan::Port& port : plan_.outputs) {
-    if (plan_.buffers[port.buffer].home != Home::output) continue;
+    if (plan_.buffers[port.buffer].home != Home::output || !memory_->host()[port.buffer]) continue;
     if (const auto copy = whole(port)) stretches_.back().to_host.push_back(*copy);
   }
   // What a host step has written need not come back for the next when nothing ran between them.
@@ -339,9 +349,23 @@ Result<void> ReadyPlan::bind_inputs(std::span<const Value> inputs) {
     if (bytes.size() != buffer.bytes)
       return make_error("input-shape",
                         fmt::format("the input {} has another size than the plan", plan_.inputs[i].name));
-    shared_.copies.copy(memory_->host()[plan_.inputs[i].buffer], bytes);
+    if (auto sent = send(plan_.inputs[i].buffer, bytes); !sent) return sent;
   }
   return {};
+}
+
+Result<void> ReadyPlan::send(std::uint32_t buffer, std::span<const std::byte> bytes) {
+  std::byte* const pinned = memory_->host()[buffer];
+  if (!is_sent_in_parts(plan_.buffers[buffer])) {
+    shared_.copies.copy(pinned, bytes);
+    return {};
+  }
+  const Driver& driver = shared_.maker.device->driver();
+  const DevicePointer device = begin_of(buffer);
+  return shared_.copies.copy_in_parts(pinned, bytes, [&](std::size_t begin, std::size_t size) {
+    return driver.check(driver->memcpy_h_to_d_async(device + begin, pinned + begin, size, stream_.get()),
+                        "copying an input to it");
+  });
 }
 
 Result<void> ReadyPlan::go(const plan::PlannedRun& run) {
@@ -359,6 +383,9 @@ Result<void> ReadyPlan::go(const plan::PlannedRun& run) {
     }
     const bool is_last = &stretch == &stretches_.back();
     if (!stretch.host && !is_last) continue;
+    if (is_last) {
+      if (auto begun = fetch_outputs(); !begun) return begun;
+    }
     if (auto done = driver.check(driver->stream_synchronize(stream_.get()), "running a graph"); !done)
       return done.error();
     if (auto found = found_faults(); !found) return found.error();
@@ -384,18 +411,41 @@ Result<void> ReadyPlan::found_faults() const {
   return {};
 }
 
+Result<void> ReadyPlan::fetch_outputs() {
+  const Driver& driver = shared_.maker.device->driver();
+  fetched_.assign(plan_.outputs.size(), nullptr);
+  for (std::size_t i = 0; i < plan_.outputs.size(); ++i) {
+    const std::uint32_t number = plan_.outputs[i].buffer;
+    const plan::Buffer& buffer = plan_.buffers[number];
+    if (buffer.home != Home::output || memory_->host()[number]) continue;
+    auto block = shared_.copies.block(buffer.bytes);
+    if (!block) return block.error();
+    fetched_[i] = *std::move(block);
+    auto begun =
+        driver.check(driver->memcpy_d_to_h_async(fetched_[i].get(), begin_of(number), buffer.bytes, stream_.get()),
+                     "copying an output from it");
+    if (!begun) return begun;
+  }
+  return {};
+}
+
 std::vector<Value> ReadyPlan::take_outputs() {
   std::vector<Value> values;
-  for (const plan::Port& port : plan_.outputs) {
+  for (std::size_t i = 0; i < plan_.outputs.size(); ++i) {
+    const plan::Port& port = plan_.outputs[i];
     const plan::Buffer& buffer = plan_.buffers[port.buffer];
     if (buffer.home == Home::slot) {
       values.push_back(slots_[buffer.index]);
       continue;
     }
-    auto tensor = shared_.copies.tensor(port.type, port.dims, {memory_->host()[port.buffer], buffer.bytes});
+    const std::byte* const from = memory_->host()[port.buffer];
+    auto tensor = fetched_[i]
+                      ? Tensor::view(port.type, port.dims, {fetched_[i].get(), buffer.bytes}, fetched_[i])
+                      : Tensor::from_bytes(port.type, port.dims, std::vector<std::byte>(from, from + buffer.bytes));
     values.push_back(tensor ? Value(*std::move(tensor)) : Value());
   }
   std::fill(slots_.begin(), slots_.end(), Value());
+  fetched_.clear();
   return values;
 }
 
@@ -406,8 +456,9 @@ Result<std::vector<Value>> ReadyPlan::run(std::span<const Value> inputs, const p
                       fmt::format("the plan needs {} bytes on the GPU, the limit is {}", memory_->bytes(), limit));
   const Current current(*shared_.maker.device);
   if (auto is = current.check(); !is) return is.error();
-  if (auto bound = bind_inputs(inputs); !bound) return bound.error();
-  if (auto gone = go(run); !gone) {
+  auto gone = bind_inputs(inputs);
+  if (gone) gone = go(run);
+  if (!gone) {
     // Nothing may run any more when the caller gets the error.
     (void)shared_.maker.device->driver()->stream_synchronize(stream_.get());
     std::fill(slots_.begin(), slots_.end(), Value());

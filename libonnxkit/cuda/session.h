@@ -18,7 +18,7 @@ namespace onnxkit::cuda {
 /// What all plans of a session share.
 struct Shared {
   Shared(exec::LoadOptions options, KernelMaker kernels)
-      : load(std::move(options)), maker(std::move(kernels)), copies(load.threads) {}
+      : load(std::move(options)), maker(std::move(kernels)), copies(maker.device, load.threads) {}
   Shared(const Shared&) = delete;
   Shared& operator=(const Shared&) = delete;
   ~Shared();
@@ -93,12 +93,18 @@ class ReadyPlan : public plan::Executable {
   Result<void> tell_times(const Stretch& stretch, const plan::PlannedRun& run,
                           std::chrono::steady_clock::time_point start) const;
   std::optional<Copy> copy_of(const View& view) const;
+  DevicePointer begin_of(std::uint32_t buffer) const;
+  /// Whether it goes to the device while it is copied, before the graph starts.
+  bool is_sent_in_parts(const plan::Buffer& buffer) const;
+  Result<void> send(std::uint32_t buffer, std::span<const std::byte> bytes);
   Result<void> bind_inputs(std::span<const Value> inputs);
   Result<void> go(const plan::PlannedRun& run);
   /// Adds the time of the works of a stretch that has ended to that of the run.
   Result<void> tell_device_time(const Stretch& stretch, const plan::PlannedRun& run) const;
   /// Error kernel, with what the kernels of stretches that have ended found wrong.
   Result<void> found_faults() const;
+  /// Of large outputs, straight to what becomes the caller's.
+  Result<void> fetch_outputs();
   std::vector<Value> take_outputs();
 
   plan::Plan plan_;
@@ -111,6 +117,7 @@ class ReadyPlan : public plan::Executable {
   std::vector<Stretch> stretches_;
   std::vector<const plan::Step*> host_steps_;  ///< of the stretches but the last
   std::vector<Value> slots_;
+  std::vector<std::shared_ptr<std::byte>> fetched_;  ///< by output; null for those in the plan's pinned memory
 };
 
 /// A session whose values are float64 inside and, unless its math mode is unrounded, of their declared types outside.
