@@ -151,6 +151,7 @@ class CudaBackend : public exec::Backend {
     planned.takes = refusal;
     planned.plans_bodies = true;
     planned.prefers_few_steps = true;
+    planned.notes = (*shared)->notes;
     planned.device = device_name((*shared)->maker.device->facts());
     const Precision precision = (*shared)->precision;
     planned.exact = precision == Precision::f64;
@@ -177,8 +178,14 @@ class CudaBackend : public exec::Backend {
     const Current current(*shared.maker.device);
     if (auto is = current.check(); !is) return is.error();
     const LibraryPlaces places = LibraryPlaces::of_environment(settings_.python);
-    if (auto products = open_cublaslt(places)) shared.libraries.push_back(*std::move(products));
-    if (auto convolutions = open_cudnn(places)) shared.libraries.push_back(*std::move(convolutions));
+    const auto add = [&shared](Result<std::unique_ptr<Library>> opened, std::string_view what) {
+      if (opened)
+        shared.libraries.push_back(*std::move(opened));
+      else
+        shared.notes.push_back(fmt::format("{} run on generated kernels: {}", what, opened.error().diagnostic.message));
+    };
+    add(open_cublaslt(places), "products");
+    add(open_cudnn(places), "convolutions and attention");
     return {};
   }
 

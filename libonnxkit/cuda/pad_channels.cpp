@@ -93,7 +93,8 @@ Step* writer_of(plan::Plan& plan, const plan::BufferUses& uses, const View& x) {
 
 }  // namespace
 
-Result<void> pad_channels(plan::Plan& plan, bool (*is_padded)(ElementType type), std::int64_t multiple) {
+Result<void> pad_channels(plan::Plan& plan, bool (*is_padded)(ElementType type), std::int64_t multiple,
+                          std::vector<Step>& once) {
   const plan::BufferUses uses(plan);
   std::vector<std::pair<std::size_t, Step>> added;  // before which step
   for (std::size_t at = 0; at < plan.steps.size(); ++at) {
@@ -104,7 +105,7 @@ Result<void> pad_channels(plan::Plan& plan, bool (*is_padded)(ElementType type),
     const View image = padded_image(plan, x, multiple);
     const View held = plan::sliced(image, 1, 0, 1, x.dims[1]);
     const View rest = plan::sliced(image, 1, x.dims[1], 1, multiple - x.dims[1]);
-    added.emplace_back(at, zeros(rest, plan.steps[at]));
+    once.push_back(zeros(rest, plan.steps[at]));
     if (Step* const writer = writer_of(plan, uses, x)) {
       writer->outputs[0] = held;
     } else {

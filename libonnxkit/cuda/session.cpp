@@ -31,13 +31,13 @@ Result<void> set_precision(plan::Plan& plan, const Shared& shared) {
   }
 }
 
-Result<void> pad_for_tensor_cores(plan::Plan& plan, const Shared& shared) {
+Result<void> pad_for_tensor_cores(plan::Plan& plan, const Shared& shared, std::vector<Step>& once) {
   constexpr std::int64_t narrow_channels = 8, wide_channels = 4;
   const auto is_narrow = [](ElementType type) { return type == ElementType::float16 || type == ElementType::bfloat16; };
-  if (auto padded = pad_channels(plan, is_narrow, narrow_channels); !padded) return padded;
+  if (auto padded = pad_channels(plan, is_narrow, narrow_channels, once); !padded) return padded;
   if (shared.precision != Precision::tf32) return {};
   return pad_channels(
-      plan, [](ElementType type) { return type == ElementType::float32; }, wide_channels);
+      plan, [](ElementType type) { return type == ElementType::float32; }, wide_channels, once);
 }
 
 }  // namespace
@@ -46,11 +46,13 @@ Result<std::unique_ptr<plan::Executable>> ReadyPlan::make(plan::Plan plan, Share
   if (auto set = set_precision(plan, shared); !set) return set.error();
   const bool has_cudnn = std::any_of(shared.libraries.begin(), shared.libraries.end(),
                                      [](const auto& library) { return library->name() == "cudnn"; });
+  std::vector<Step> once;
   if (has_cudnn) {
-    if (auto padded = pad_for_tensor_cores(plan, shared); !padded) return padded.error();
+    if (auto padded = pad_for_tensor_cores(plan, shared, once); !padded) return padded.error();
     if (auto ordered = channels_last_weights(plan); !ordered) return ordered.error();
   }
   std::unique_ptr<ReadyPlan> ready(new ReadyPlan(std::move(plan), shared));
+  ready->once_steps_ = std::move(once);
   const Current current(*shared.maker.device);
   if (auto is = current.check(); !is) return is.error();
   if (auto added = ready->add_steps(); !added) return added.error();
@@ -61,6 +63,7 @@ Result<std::unique_ptr<plan::Executable>> ReadyPlan::make(plan::Plan plan, Share
   auto stream = make_stream(shared.maker.device);
   if (!stream) return stream.error();
   ready->stream_ = *std::move(stream);
+  if (auto ran = ready->run_once(); !ran) return ran.error();
   for (Stretch& stretch : ready->stretches_) {
     for (Event* event : {&stretch.start, &stretch.end}) {
       auto made = make_event(shared.maker.device);
@@ -99,7 +102,19 @@ Result<void> ReadyPlan::add_steps() {
     if (plan::writes_nothing(plan_, step)) continue;
     if (auto added = add_step(step, stopwatch.get()); !added) return added;
   }
+  for (const Step& step : once_steps_) {
+    if (auto added = add_launches(once_, step, step); !added) return added;
+  }
   return {};
+}
+
+Result<void> ReadyPlan::run_once() {
+  if (once_.works.empty()) return {};
+  for (DeviceWork& work : once_.works) {
+    if (auto done = enqueue(work); !done) return done;
+  }
+  const Driver& driver = shared_.maker.device->driver();
+  return driver.check(driver->stream_synchronize(stream_.get()), "preparing its memory");
 }
 
 Result<void> ReadyPlan::add_step(Step& step, Stopwatch* stopwatch) {
@@ -117,7 +132,7 @@ Result<void> ReadyPlan::add_step(Step& step, Stopwatch* stopwatch) {
     if (made.error().diagnostic.code != "not-supported") return made.error();
     step.by = fmt::format("a generated kernel; {}: {}", library->name(), made.error().diagnostic.message);
   }
-  return add_launches(step, step);
+  return add_launches(stretches_.back(), step, step);
 }
 
 Result<void> ReadyPlan::add_host_step(const Step& step) {
@@ -132,10 +147,10 @@ Result<void> ReadyPlan::add_host_step(const Step& step) {
 Result<void> ReadyPlan::add_library_step(LibraryStep made, const Step& step) {
   stretches_.back().works.push_back({.launch = {}, .call = std::move(made.call), .function = nullptr, .step = &step});
   if (!made.rest) return {};
-  return add_launches(*made.rest, step);
+  return add_launches(stretches_.back(), *made.rest, step);
 }
 
-Result<void> ReadyPlan::add_launches(const Step& step, const Step& of) {
+Result<void> ReadyPlan::add_launches(Stretch& stretch, const Step& step, const Step& of) {
   const WriteStep write = step_registry().find(step.kind);
   if (!write)
     return make_error("not-supported",
@@ -148,29 +163,28 @@ Result<void> ReadyPlan::add_launches(const Step& step, const Step& of) {
     return error;
   }
   for (Launch& launch : *launches)
-    stretches_.back().works.push_back({.launch = std::move(launch), .call = nullptr, .function = nullptr, .step = &of});
+    stretch.works.push_back({.launch = std::move(launch), .call = nullptr, .function = nullptr, .step = &of});
   return {};
 }
 
 Result<void> ReadyPlan::compile() {
+  std::vector<DeviceWork*> launched;
+  const auto add = [&launched](Stretch& stretch) {
+    for (DeviceWork& work : stretch.works)
+      if (work.launch) launched.push_back(&work);
+  };
+  for (Stretch& stretch : stretches_) add(stretch);
+  add(once_);
   std::vector<const Launch*> launches;
   std::vector<std::string_view> kinds;
-  for (const Stretch& stretch : stretches_) {
-    for (const DeviceWork& work : stretch.works) {
-      if (!work.launch) continue;
-      launches.push_back(&*work.launch);
-      kinds.push_back(work.step->kind);
-    }
+  for (const DeviceWork* work : launched) {
+    launches.push_back(&*work->launch);
+    kinds.push_back(work->step->kind);
   }
   auto made = make_kernels(shared_.maker, launches, kinds);
   if (!made) return made.error();
   kernels_ = *std::move(made);
-  std::size_t number = 0;
-  for (Stretch& stretch : stretches_) {
-    for (DeviceWork& work : stretch.works) {
-      if (work.launch) work.function = kernels_.by_launch[number++];
-    }
-  }
+  for (std::size_t i = 0; i < launched.size(); ++i) launched[i]->function = kernels_.by_launch[i];
   return {};
 }
 

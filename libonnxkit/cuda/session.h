@@ -28,6 +28,7 @@ struct Shared {
   KernelMaker maker;
   bool memory_apart = false;
   std::vector<std::unique_ptr<Library>> libraries;  ///< asked in this order
+  std::vector<std::string> notes;                   ///< on libraries that are not there
   Precision precision = Precision::f32;
   bool rounds = true;             ///< casts to narrow types in plans of doubles
   bool measures_engines = false;  ///< of libraries, when a plan is made
@@ -79,8 +80,9 @@ class ReadyPlan : public plan::Executable {
   Result<void> add_host_step(const plan::Step& step);
   Result<void> add_library_step(LibraryStep made, const plan::Step& step);
   /// `of`: the step of the plan that they are a part of.
-  Result<void> add_launches(const plan::Step& step, const plan::Step& of);
+  Result<void> add_launches(Stretch& stretch, const plan::Step& step, const plan::Step& of);
   Result<void> compile();
+  Result<void> run_once();
   Result<void> place();
   Result<void> place_faults();
   void plan_copies();
@@ -114,6 +116,8 @@ class ReadyPlan : public plan::Executable {
   PinnedMemory faults_;                   ///< a word for each launch that may set one
   std::vector<std::string> fault_texts_;  ///< by word
   Stream stream_;
+  std::vector<plan::Step> once_steps_;
+  Stretch once_;  ///< works that ran when the memory was new
   std::vector<Stretch> stretches_;
   std::vector<const plan::Step*> host_steps_;  ///< of the stretches but the last
   std::vector<Value> slots_;

@@ -278,6 +278,7 @@ Result<void> PlannedSession::prepare(std::string arithmetic) {
 std::optional<exec::PlanReport> PlannedSession::plan_report() const {
   exec::PlanReport report;
   planned_->report(report);
+  report.notes.insert(report.notes.end(), options_.notes.begin(), options_.notes.end());
   return report;
 }
 

@@ -48,6 +48,7 @@ struct PlannedOptions {
   exec::LoadOptions load;                ///< with a context and a table
   std::shared_ptr<exec::Backend> host;   ///< folds constants and runs host steps
   std::string device = "cpu";            ///< where its steps run, for profiles
+  std::vector<std::string> notes = {};   ///< on what the backend lacks, for reports on plans
   const PassRegistry* passes = nullptr;  ///< null: pass_registry()
   std::set<std::string, std::less<>> without_passes = {};
   /// Plans of doubles: passes that change numbers are left out, and values pass from plan to plan as float64 whatever their declared type.
