@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "libonnxkit/base/system/thread_pool.h"
@@ -51,6 +52,12 @@ void pack_b(float* to, const float* from, std::int64_t k, std::int64_t n, std::i
 /// The same on all threads.
 void pack_b(ThreadPool& threads, float* to, const float* from, std::int64_t k, std::int64_t n, std::int64_t k_stride,
             std::int64_t n_stride, const Isa& isa = best_isa());
+
+/// Writes columns `first` to first + count of a b, the k floats of each side by side.
+using ReadColumns = std::function<void(std::int64_t first, std::int64_t count, float* to)>;
+/// The same of a b of which a few columns are made at a time. `read` is called on all threads.
+void pack_columns(ThreadPool& threads, float* to, std::int64_t k, std::int64_t n, const ReadColumns& read,
+                  const Isa& isa = best_isa());
 
 /// A number of type bfloat16.
 struct Bfloat16 {

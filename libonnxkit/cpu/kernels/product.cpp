@@ -149,6 +149,19 @@ void pack_b(ThreadPool& threads, float* to, const float* from, int64_t k, int64_
   });
 }
 
+void pack_columns(ThreadPool& threads, float* to, int64_t k, int64_t n, const ReadColumns& read, const Isa& isa) {
+  const int64_t grain = packing_floats / std::max<int64_t>(k * isa.panel_columns, 1) + 1;
+  threads.for_range(blocks_of(n, isa.panel_columns), grain, [&](int64_t first, int64_t last) {
+    std::vector<float> columns(static_cast<std::size_t>(k * isa.panel_columns));
+    for (int64_t column = first * isa.panel_columns; column < std::min(last * isa.panel_columns, n);
+         column += isa.panel_columns) {
+      const int64_t count = std::min(isa.panel_columns, n - column);
+      read(column, count, columns.data());
+      isa.pack_b(to + column * k, columns.data(), k, count, 1, k);
+    }
+  });
+}
+
 namespace {
 
 /// One task of a product, but for the table of its rows.

@@ -162,6 +162,27 @@ TEST_CASE("a matrix of bfloat16 gives where it lies what it gives packed as floa
   });
 }
 
+TEST_CASE("columns that are made a few at a time are packed as a matrix is") {
+  ThreadPool one(1), three(3);
+  on_each_isa([&](const cpu::Isa& isa) {
+    for (const Shape& shape : shapes) {
+      CAPTURE(shape.n);
+      CAPTURE(shape.k);
+      const Floats columns = random_floats(shape.k * shape.n, 2);
+      Floats wanted = filled(cpu::packed_b_floats(shape.k, shape.n, isa));
+      cpu::pack_b(wanted.data(), columns.data(), shape.k, shape.n, 1, shape.k, isa);
+      for (ThreadPool* threads : {&one, &three}) {
+        Floats found = filled(cpu::packed_b_floats(shape.k, shape.n, isa));
+        const auto read = [&](int64_t first, int64_t count, float* to) {
+          std::copy_n(columns.data() + first * shape.k, count * shape.k, to);
+        };
+        cpu::pack_columns(*threads, found.data(), shape.k, shape.n, read, isa);
+        CHECK(found == wanted);
+      }
+    }
+  });
+}
+
 TEST_CASE("a product's epilogue adds bias and residual, clamps and finishes each element once") {
   ThreadPool one(1), three(3);
   on_each_isa([&](const cpu::Isa& isa) {
