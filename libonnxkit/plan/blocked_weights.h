@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "onnxkit/value.h"
 
@@ -23,8 +24,14 @@ struct BlockedWeights {
   std::int64_t block_bytes() const { return size * bits / 8; }
 };
 
-/// Rows from `first` on as float32, the k numbers of each side by side. Precondition: the sizes of all tensors fit.
-void unpack_rows(const BlockedWeights& weights, std::span<const std::byte> packed, std::int64_t first,
-                 std::int64_t rows, float* to);
+/// A row of them, before it is scaled. Zero points and scales are by block.
+struct BlockedRow {
+  std::vector<std::uint8_t> numbers;
+  std::vector<float> scales, zeros;
+};
+/// Precondition: the sizes of all tensors fit.
+void read_row(const BlockedWeights& weights, std::span<const std::byte> packed, std::int64_t row, BlockedRow& to);
+/// All weights as float32, [n, k].
+void unpack(const BlockedWeights& weights, std::span<const std::byte> packed, std::span<float> to);
 
 }  // namespace onnxkit::plan

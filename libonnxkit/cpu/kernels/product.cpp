@@ -149,15 +149,39 @@ void pack_b(ThreadPool& threads, float* to, const float* from, int64_t k, int64_
   });
 }
 
-void pack_columns(ThreadPool& threads, float* to, int64_t k, int64_t n, const ReadColumns& read, const Isa& isa) {
-  const int64_t grain = packing_floats / std::max<int64_t>(k * isa.panel_columns, 1) + 1;
-  threads.for_range(blocks_of(n, isa.panel_columns), grain, [&](int64_t first, int64_t last) {
-    std::vector<float> columns(static_cast<std::size_t>(k * isa.panel_columns));
-    for (int64_t column = first * isa.panel_columns; column < std::min(last * isa.panel_columns, n);
-         column += isa.panel_columns) {
-      const int64_t count = std::min(isa.panel_columns, n - column);
-      read(column, count, columns.data());
-      isa.pack_b(to + column * k, columns.data(), k, count, 1, k);
+// A packed matrix of numbers is the scales, then the zero points, then the numbers, each in panels as a packed b: rows of blocks, and rows of numbers. In a
+// byte of two numbers the one of the row with the even number is in the lower half.
+
+int64_t packed_number_floats(const NumberBlocks& numbers, const Isa& isa) {
+  const int64_t columns = round_to(numbers.n, isa.lanes);
+  return 2 * numbers.blocks() * columns + blocks_of(numbers.byte_rows() * columns, sizeof(float));
+}
+
+void pack_numbers(ThreadPool& threads, float* to, const NumberBlocks& numbers, const ReadColumn& read, const Isa& isa) {
+  const int64_t blocks = numbers.blocks(), columns = round_to(numbers.n, isa.lanes);
+  float *const scales = to, *const zeros = to + blocks * columns;
+  auto* const bytes = reinterpret_cast<std::uint8_t*>(to + 2 * blocks * columns);
+  threads.for_range(blocks_of(numbers.n, isa.panel_columns), 1, [&](int64_t first, int64_t last) {
+    std::vector<std::uint8_t> column(static_cast<std::size_t>(numbers.k));
+    std::vector<float> of_blocks(static_cast<std::size_t>(2 * blocks));
+    for (int64_t panel = first; panel < last; ++panel) {
+      const int64_t before = panel * isa.panel_columns, width = std::min(isa.panel_columns, columns - before);
+      std::uint8_t* const panel_bytes = bytes + before * numbers.byte_rows();
+      std::memset(panel_bytes, 0, static_cast<std::size_t>(width * numbers.byte_rows()));
+      for (int64_t j = 0; j < width; ++j) {
+        std::fill(of_blocks.begin(), of_blocks.end(), 0.0F);
+        const bool is_there = before + j < numbers.n;
+        if (is_there) read(before + j, column.data(), of_blocks.data(), of_blocks.data() + blocks);
+        for (int64_t block = 0; block < blocks; ++block) {
+          scales[before * blocks + block * width + j] = of_blocks[static_cast<std::size_t>(block)];
+          zeros[before * blocks + block * width + j] = of_blocks[static_cast<std::size_t>(blocks + block)];
+        }
+        for (int64_t r = 0; is_there && r < numbers.k; ++r) {
+          const std::uint8_t number = column[static_cast<std::size_t>(r)];
+          std::uint8_t& byte = panel_bytes[(numbers.bits == 4 ? r / 2 : r) * width + j];
+          byte = static_cast<std::uint8_t>(numbers.bits == 4 && r % 2 == 1 ? byte | number << 4 : number);
+        }
+      }
     }
   });
 }
@@ -171,6 +195,7 @@ PanelTask product_task(const Product& product, const Division& division, const I
   task.rows = std::min(division.block_rows, product.m - task.first_row);
   task.packed_b = product.packed_b;
   if (product.stored_b.from != nullptr) task.stored_b = &product.stored_b;
+  task.numbers = product.numbers;
   task.k = product.k;
   task.columns = product.n;
   task.first_panel = index % division.column_blocks * division.task_panels;
@@ -195,7 +220,7 @@ void product(ThreadPool& threads, const Product& product, const Epilogue& epilog
   if (product.m == 0 || product.n == 0) return;
   const Division division = divide(threads, isa, product.m, product.n, product.k);
   const int64_t tasks = division.row_blocks * division.column_blocks;
-  const bool is_stored = product.stored_b.from != nullptr;
+  const bool is_stored = product.stored_b.from != nullptr || product.numbers != nullptr;
   if (tasks == 1 && product.k <= depth_block && !is_stored) {
     const auto length = static_cast<int32_t>(product.k);
     const int32_t blocks[] = {0, 1};

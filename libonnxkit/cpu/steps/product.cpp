@@ -15,6 +15,14 @@ View last_two_axes(const View& view) {
   return two;
 }
 
+const plan::ProductParameters& parameters_of(const plan::Step& step) {
+  return static_cast<const plan::ProductParameters&>(*step.parameters);
+}
+
+NumberBlocks numbers_of(const plan::BlockedWeights& blocks) {
+  return {.k = blocks.k, .n = blocks.n, .bits = blocks.bits == 8 ? 8 : 4, .size = blocks.size};
+}
+
 /// One product for each index of the leading axes.
 class ProductKernel : public Kernel {
  public:
@@ -34,6 +42,7 @@ class ProductKernel : public Kernel {
                 .k = a_.dims[rank - 1],
                 .n = c_.dims[rank - 1]};
     for (std::size_t axis = 0; axis + 2 < rank; ++axis) batches_ *= c_.dims[axis];
+    if (const auto& blocks = parameters_of(step).blocks) numbers_ = numbers_of(*blocks);
     if (!packed_ && !stored_.from) own_packed_.emplace(packed_b_floats(product_.k, product_.n));
   }
 
@@ -49,6 +58,7 @@ class ProductKernel : public Kernel {
         product.stored_b = stored_;
       } else if (packed_) {
         product.packed_b = packed_->data();
+        if (numbers_) product.numbers = &*numbers_;
       } else {
         const std::int64_t from = leading_offset(b_, batch);
         if (from != packed_from) {
@@ -77,7 +87,8 @@ class ProductKernel : public Kernel {
   std::vector<View> others_;
   std::unique_ptr<StepEpilogue> epilogue_;
   PackedWeights::Floats packed_;
-  StoredMatrix stored_;  ///< where no b is packed before it is used
+  std::optional<NumberBlocks> numbers_;  ///< of which b is packed
+  StoredMatrix stored_;                  ///< where no b is packed before it is used
   std::optional<AlignedFloats> own_packed_;
   Product product_;
   std::int64_t batches_ = 1;
@@ -131,10 +142,6 @@ class PlainProductKernel : public Kernel {
   View a_, b_, c_;
 };
 
-const plan::ProductParameters& parameters_of(const plan::Step& step) {
-  return static_cast<const plan::ProductParameters&>(*step.parameters);
-}
-
 Result<std::unique_ptr<StepEpilogue>> product_epilogue(const plan::Step& step) {
   std::vector<View> others;
   for (std::size_t i = 2; i < step.inputs.size(); ++i) others.push_back(last_two_axes(step.inputs[i]));
@@ -168,7 +175,7 @@ std::optional<std::string> refuse_product(const plan::Plan& plan, const plan::St
   return epilogue ? std::nullopt : std::optional(epilogue.error().diagnostic.message);
 }
 
-/// As float32, once for a session where all of it lies in the model's file.
+/// Once for a session where all of it lies in the model's file.
 PackedWeights::Floats packed_blocks(const View& b, const plan::BlockedWeights& blocks, Preparation& preparation) {
   std::string key = preparation.weight_key(fmt::format("blocks of {} * {}", blocks.size, blocks.bits), b);
   for (const Tensor* tensor : {&blocks.scales, &blocks.zeros}) {
@@ -179,12 +186,17 @@ PackedWeights::Floats packed_blocks(const View& b, const plan::BlockedWeights& b
       key += fmt::format(" {}", fmt::ptr(tensor->bytes().data()));
   }
   auto packed = preparation.packed.get(key, [&] {
-    auto floats = std::make_shared<AlignedFloats>(packed_b_floats(blocks.k, blocks.n));
+    const NumberBlocks numbers = numbers_of(blocks);
+    auto floats = std::make_shared<AlignedFloats>(packed_number_floats(numbers));
     const auto content = preparation.plan.constants[preparation.plan.buffers[b.buffer].index].bytes();
-    pack_columns(preparation.threads, floats->data(), blocks.k, blocks.n,
-                 [&](std::int64_t first, std::int64_t count, float* to) {
-                   plan::unpack_rows(blocks, content, first, count, to);
-                 });
+    const auto read = [&](std::int64_t column, std::uint8_t* to, float* scales, float* zeros) {
+      plan::BlockedRow row;
+      read_row(blocks, content, column, row);
+      std::copy(row.numbers.begin(), row.numbers.end(), to);
+      std::copy(row.scales.begin(), row.scales.end(), scales);
+      std::copy(row.zeros.begin(), row.zeros.end(), zeros);
+    };
+    pack_numbers(preparation.threads, floats->data(), numbers, read);
     return floats;
   });
   preparation.is_packed(b);

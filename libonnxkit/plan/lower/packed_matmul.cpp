@@ -35,7 +35,7 @@ bool fit(LowerCall& call, const BlockedWeights& blocks) {
 /// The weights [k, n] as a constant of float32.
 View unpacked(LowerCall& call, const BlockedWeights& blocks, const Tensor& packed) {
   std::vector<std::byte> bytes(static_cast<std::size_t>(blocks.n * blocks.k) * sizeof(float));
-  unpack_rows(blocks, packed.bytes(), 0, blocks.n, reinterpret_cast<float*>(bytes.data()));
+  unpack(blocks, packed.bytes(), {reinterpret_cast<float*>(bytes.data()), bytes.size() / sizeof(float)});
   constexpr std::int64_t swapped[] = {1, 0};
   return permuted(call.constant(*Tensor::from_bytes(ElementType::float32, {blocks.n, blocks.k}, std::move(bytes))),
                   swapped);
