@@ -11,10 +11,14 @@ namespace {
 template <std::size_t bits>
 void unpack_numbers(const std::byte* from, std::span<std::uint8_t> to) {
   constexpr std::size_t of_byte = 8 / bits;
-  for (std::size_t i = 0; i < to.size(); ++i) {
-    const auto byte = static_cast<std::uint32_t>(from[i / of_byte]);
-    to[i] = static_cast<std::uint8_t>(byte >> (i % of_byte * bits) & ((1U << bits) - 1));
+  const auto number = [from](std::size_t byte, std::size_t i) {
+    return static_cast<std::uint8_t>(static_cast<std::uint32_t>(from[byte]) >> (i * bits) & ((1U << bits) - 1));
+  };
+  const std::size_t whole = to.size() / of_byte;
+  for (std::size_t byte = 0; byte < whole; ++byte) {
+    for (std::size_t i = 0; i < of_byte; ++i) to[byte * of_byte + i] = number(byte, i);
   }
+  for (std::size_t i = 0; whole * of_byte + i < to.size(); ++i) to[whole * of_byte + i] = number(whole, i);
 }
 
 void unpack_numbers(std::int64_t bits, const std::byte* from, std::span<std::uint8_t> to) {

@@ -157,29 +157,39 @@ int64_t packed_number_floats(const NumberBlocks& numbers, const Isa& isa) {
   return 2 * numbers.blocks() * columns + blocks_of(numbers.byte_rows() * columns, sizeof(float));
 }
 
+namespace {
+
+/// Column `j` of a panel. `column` has an even number of rows.
+void write_numbers(std::uint8_t* panel, const std::vector<std::uint8_t>& column, const NumberBlocks& numbers,
+                   int64_t width, int64_t j) {
+  const std::uint8_t* const from = column.data();
+  std::uint8_t* to = panel + j;
+  for (int64_t row = 0; row < numbers.byte_rows(); ++row, to += width)
+    *to = numbers.bits == 4 ? static_cast<std::uint8_t>(from[2 * row] | from[2 * row + 1] << 4) : from[row];
+}
+
+}  // namespace
+
 void pack_numbers(ThreadPool& threads, float* to, const NumberBlocks& numbers, const ReadColumn& read, const Isa& isa) {
   const int64_t blocks = numbers.blocks(), columns = round_to(numbers.n, isa.lanes);
   float *const scales = to, *const zeros = to + blocks * columns;
   auto* const bytes = reinterpret_cast<std::uint8_t*>(to + 2 * blocks * columns);
   threads.for_range(blocks_of(numbers.n, isa.panel_columns), 1, [&](int64_t first, int64_t last) {
-    std::vector<std::uint8_t> column(static_cast<std::size_t>(numbers.k));
-    std::vector<float> of_blocks(static_cast<std::size_t>(2 * blocks));
+    std::vector<std::uint8_t> column(static_cast<std::size_t>(round_to(numbers.k, 2)));
+    std::vector<float> column_scales(static_cast<std::size_t>(blocks)), column_zeros(column_scales);
     for (int64_t panel = first; panel < last; ++panel) {
       const int64_t before = panel * isa.panel_columns, width = std::min(isa.panel_columns, columns - before);
-      std::uint8_t* const panel_bytes = bytes + before * numbers.byte_rows();
-      std::memset(panel_bytes, 0, static_cast<std::size_t>(width * numbers.byte_rows()));
       for (int64_t j = 0; j < width; ++j) {
-        std::fill(of_blocks.begin(), of_blocks.end(), 0.0F);
-        const bool is_there = before + j < numbers.n;
-        if (is_there) read(before + j, column.data(), of_blocks.data(), of_blocks.data() + blocks);
-        for (int64_t block = 0; block < blocks; ++block) {
-          scales[before * blocks + block * width + j] = of_blocks[static_cast<std::size_t>(block)];
-          zeros[before * blocks + block * width + j] = of_blocks[static_cast<std::size_t>(blocks + block)];
+        if (before + j < numbers.n) {
+          read(before + j, column.data(), column_scales.data(), column_zeros.data());
+        } else {
+          std::fill(column.begin(), column.end(), std::uint8_t{0});
+          std::fill(column_scales.begin(), column_scales.end(), 0.0F);
         }
-        for (int64_t r = 0; is_there && r < numbers.k; ++r) {
-          const std::uint8_t number = column[static_cast<std::size_t>(r)];
-          std::uint8_t& byte = panel_bytes[(numbers.bits == 4 ? r / 2 : r) * width + j];
-          byte = static_cast<std::uint8_t>(numbers.bits == 4 && r % 2 == 1 ? byte | number << 4 : number);
+        write_numbers(bytes + before * numbers.byte_rows(), column, numbers, width, j);
+        for (int64_t block = 0; block < blocks; ++block) {
+          scales[before * blocks + block * width + j] = column_scales[static_cast<std::size_t>(block)];
+          zeros[before * blocks + block * width + j] = column_zeros[static_cast<std::size_t>(block)];
         }
       }
     }
