@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "libonnxkit/base/dtype/dtype.h"
 #include "libonnxkit/plan/compose.h"
 
@@ -16,9 +18,10 @@ std::optional<BlockedWeights> stated_blocks(LowerCall& call) {
                         .scales = {},
                         .zeros = {}};
   const bool has_bits = blocks.bits == 2 || blocks.bits == 4 || blocks.bits == 8;
-  constexpr std::int64_t most_numbers = 1 << 20;
-  const bool has_sizes =
-      blocks.n > 0 && blocks.k > 0 && blocks.size >= 8 && blocks.size % 8 == 0 && blocks.size <= most_numbers;
+  // What is larger fits no memory, and products of sizes must not overflow.
+  constexpr std::int64_t most_numbers = 1 << 20, most_weights = std::int64_t{1} << 40;
+  const bool has_sizes = blocks.n > 0 && blocks.k > 0 && blocks.size >= 8 && blocks.size % 8 == 0 &&
+                         blocks.size <= most_numbers && blocks.n <= most_weights / std::max(blocks.k, blocks.size);
   return has_bits && has_sizes ? std::optional(std::move(blocks)) : std::nullopt;
 }
 
@@ -54,7 +57,8 @@ Unlowered lower_matmul_n_bits(LowerCall& call) {
   blocks->scales = *scales;
   if (zeros) blocks->zeros = *zeros;
   const Dims dims = call.output_dims(0);
-  if (!fit(call, *blocks) || call.input_dims(0).back() != blocks->k) return "the sizes do not fit";
+  const Dims a_dims = call.input_dims(0);
+  if (a_dims.empty() || a_dims.back() != blocks->k || !fit(call, *blocks)) return "the sizes do not fit";
   if (element_count(dims) == 0) return "without elements";
   const std::int64_t rows = element_count(dims) / blocks->n;
   const View a = rows_side_by_side(call, reshaped_or_copied(call, call.as_real(call.input(0)), {rows, blocks->k}));
