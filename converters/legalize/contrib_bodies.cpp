@@ -207,6 +207,46 @@ std::string quantized_concat(const ir::Node& node) {
                      inputs, reals, parts);
 }
 
+/// Transposes around `body`, which reads `xc` and writes `yc` with the channels behind the batch; the window's attributes tell the rank. "" where none does.
+std::string with_channels_second(const ir::Node& node, std::string_view body) {
+  for (const auto& [name, of_axis] :
+       {std::pair<std::string_view, std::size_t>("kernel_shape", 1), {"strides", 1}, {"dilations", 1}, {"pads", 2}}) {
+    const ir::Attribute* attribute = node.find_attribute(name);
+    const auto* sizes = attribute ? attribute->as<std::vector<std::int64_t>>() : nullptr;
+    if (!sizes || sizes->empty()) continue;
+    const std::size_t axes = sizes->size() / of_axis;
+    std::string second = fmt::format("0, {}", axes + 1), last = "0";
+    for (std::size_t axis = 1; axis <= axes; ++axis) {
+      second += fmt::format(", {}", axis);
+      last += fmt::format(", {}", axis + 1);
+    }
+    return fmt::format("xc = Transpose <perm = [{}]> (x) {} y = Transpose <perm = [{}, 1]> (yc)", second, body, last);
+  }
+  return {};
+}
+
+constexpr std::string_view window_names = "auto_pad, dilations, kernel_shape, pads, strides";
+constexpr std::string_view window_attributes =
+    "auto_pad: string = @auto_pad, dilations: ints = @dilations, kernel_shape: ints = @kernel_shape, pads: ints = "
+    "@pads, strides: ints = @strides";
+
+std::string quantized_convolution(const ir::Node& node) {
+  const auto body = [](std::string_view x, std::string_view y) {
+    return fmt::format("{} = QLinearConv <{}, group: int = @group> ({}, xs, xz, w, ws, wz, ys, yz, b)", y,
+                       window_attributes, x);
+  };
+  const std::string text =
+      integer_of(node, "channels_last", 0) == 0 ? body("x", "y") : with_channels_second(node, body("xc", "yc"));
+  if (text.empty()) return {};
+  return fmt::format("f <{}, group> (x, xs, xz, w, ws, wz, ys, yz, b) => (y) {{ {} }}", window_names, text);
+}
+
+std::string nhwc_max_pool(const ir::Node& node) {
+  const std::string text =
+      with_channels_second(node, fmt::format("yc = MaxPool <{}, ceil_mode: int = @ceil_mode> (xc)", window_attributes));
+  return text.empty() ? text : fmt::format("f <{}, ceil_mode> (x) => (y) {{ {} }}", window_names, text);
+}
+
 std::string dequantize_linear(const ir::Node&) {
   return "f <axis: int = 1> (x, s, z) => (y) { y = DequantizeLinear <axis: int = @axis> (x, s, z) }";
 }
@@ -264,6 +304,8 @@ constexpr std::pair<std::string_view, WriteBody> contrib_rows[] = {
     {"QLinearMul", quantized_mul},
     {"QLinearSigmoid", quantized_sigmoid},
     {"QLinearLeakyRelu", quantized_leaky_relu},
+    {"QLinearConv", quantized_convolution},
+    {"NhwcMaxPool", nhwc_max_pool},
     {"QLinearGlobalAveragePool", quantized_global_average_pool},
     {"QLinearSoftmax", quantized_softmax},
     {"QLinearConcat", quantized_concat},

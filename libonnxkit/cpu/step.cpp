@@ -51,15 +51,17 @@ Block make_block(std::size_t bytes) {
   return block;
 }
 
-std::string Preparation::weight_key(std::string_view how, const View& view) const {
-  const Tensor& content = plan.constants[plan.buffers[view.buffer].index];
-  // Weights of the model's file lie at one place for all plans of a session; those that a pass made belong to one plan and may be gone before it is.
-  const bool is_in_file = std::any_of(plan.files.begin(), plan.files.end(), [&](const auto& file) {
+bool Preparation::is_in_file(const Tensor& content) const {
+  return std::any_of(plan.files.begin(), plan.files.end(), [&](const auto& file) {
     const std::byte* const begin = file->bytes().data();
     return std::greater_equal<>()(content.bytes().data(), begin) &&
            std::less<>()(content.bytes().data(), begin + file->bytes().size());
   });
-  if (!is_in_file) return {};
+}
+
+std::string Preparation::weight_key(std::string_view how, const View& view) const {
+  const Tensor& content = plan.constants[plan.buffers[view.buffer].index];
+  if (!is_in_file(content)) return {};
   return fmt::format("{} {} {} {} {}", how, fmt::ptr(content.bytes().data()), view.offset, fmt::join(view.dims, ","),
                      fmt::join(view.strides, ","));
 }

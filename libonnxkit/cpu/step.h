@@ -101,6 +101,8 @@ struct Preparation {
   std::vector<std::uint32_t> packed_reads;  ///< by buffer: inputs of steps that need it no longer
 
   bool is_constant(const View& view) const { return plan.buffers[view.buffer].home == plan::Home::constant; }
+  /// Weights of the model's file lie at one place for all plans of a session; those that a pass made belong to one plan and may be gone before it is.
+  bool is_in_file(const Tensor& content) const;
   /// A name for what is packed from a constant operand; none where no other plan can use it.
   std::string weight_key(std::string_view how, const View& view) const;
   /// The kernel keeps the operand in a form of its own.

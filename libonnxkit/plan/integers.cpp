@@ -86,7 +86,8 @@ bool are_bytes(LowerCall& call, const IntegerInputs& inputs) {
 }  // namespace
 
 std::optional<Requantization> requantization_of(LowerCall& call, std::size_t x_scale, std::size_t weight_scale,
-                                                std::size_t y_scale, std::size_t y_zero, ElementType type) {
+                                                std::size_t y_scale, std::size_t y_zero, ElementType type,
+                                                double alpha) {
   if (!is_byte_type(type)) return std::nullopt;
   const auto x = call.constant_reals(x_scale), weights = call.constant_reals(weight_scale),
              y = call.constant_reals(y_scale);
@@ -100,7 +101,7 @@ std::optional<Requantization> requantization_of(LowerCall& call, std::size_t x_s
                       .lower = static_cast<std::int64_t>(least_of(type)),
                       .upper = static_cast<std::int64_t>(greatest_of(type))};
   for (const double scale : *weights) {
-    made.factors.push_back((*x)[0] * scale);
+    made.factors.push_back(alpha * (*x)[0] * scale);
     if (!is_ordinary(made.factors.back()) || !is_ordinary(made.factors.back() / made.divisor)) return std::nullopt;
   }
   return made;
@@ -153,10 +154,13 @@ std::optional<View> convolved_integers(LowerCall& call, const IntegerInputs& inp
 std::optional<View> multiplied_integers(LowerCall& call, const IntegerInputs& inputs,
                                         std::optional<Requantization> requantization, ElementType type) {
   if (!are_bytes(call, inputs)) return std::nullopt;
-  const View a = call.input(inputs.x), b = call.input(inputs.weights);
+  View a = call.input(inputs.x), b = call.input(inputs.weights);
+  constexpr std::int64_t swapped[] = {1, 0};
+  if (inputs.turns_x && a.rank() == 2) a = permuted(a, swapped);
+  if (inputs.turns_weights && b.rank() == 2) b = permuted(b, swapped);
   if (a.rank() == 0 || b.rank() != 2 || a.dims.back() != b.dims[0]) return std::nullopt;
   const std::int64_t k = b.dims[0], n = b.dims[1], rows = a.size() / k;
-  const auto zeros = zeros_of_weights(call, inputs, n, true);
+  const auto zeros = zeros_of_weights(call, inputs, n, !inputs.turns_weights);
   const auto zero = zero_of_image(call, inputs);
   const auto bias = bias_of(call, inputs, n);
   if (!zeros || !zero || !bias) return std::nullopt;

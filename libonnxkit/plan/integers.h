@@ -11,11 +11,13 @@ using Requantization = IntegerConvolutionParameters::Requantization;
 struct IntegerInputs {
   std::size_t x = 0, weights = 1, x_zero = 2, weight_zero = 3;
   std::optional<std::size_t> bias = {};
+  bool turns_x = false, turns_weights = false;  ///< of products: a matrix is transposed first
 };
 
-/// From round(sum * x_scale * weight_scale / y_scale) + y_zero. Nothing where these are not constants of ordinary size or the type is not of bytes.
+/// From round(sum * alpha * x_scale * weight_scale / y_scale) + y_zero. Nothing where these are not constants of ordinary size or the type is not of bytes.
 std::optional<Requantization> requantization_of(LowerCall& call, std::size_t x_scale, std::size_t weight_scale,
-                                                std::size_t y_scale, std::size_t y_zero, ElementType type);
+                                                std::size_t y_scale, std::size_t y_zero, ElementType type,
+                                                double alpha = 1);
 /// What the step writes, as int32 or requantized to `type`, of the sizes of output 0. Nothing where the backend, or the kind of step, does not take it.
 std::optional<View> convolved_integers(LowerCall& call, const IntegerInputs& inputs,
                                        std::optional<Requantization> requantization, ElementType type);

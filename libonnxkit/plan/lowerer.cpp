@@ -283,6 +283,7 @@ LowerCall::LowerCall(Lowerer& lowerer, std::size_t node_index, const spec::OpSch
       node_(&lowerer.subject_.graph().nodes[node_index]),
       schema_(&schema) {}
 
+bool LowerCall::is_exact() const { return lowerer_.subject_.is_exact(); }
 const View& LowerCall::input(std::size_t index) { return *lowerer_.find(node_->inputs[index]); }
 ElementType LowerCall::input_type(std::size_t index) const { return lowerer_.subject_.type(node_->inputs[index]); }
 ElementType LowerCall::output_type(std::size_t index) const { return lowerer_.subject_.type(node_->outputs[index]); }

@@ -26,6 +26,8 @@ class LowerCall : public spec::NodeAttributes {
   LowerCall(Lowerer& lowerer, std::size_t node_index, const spec::OpSchema& schema);
 
   const ir::Node& node() const { return *node_; }
+  /// BuildOptions::exact.
+  bool is_exact() const;
   std::int32_t since() const { return schema_->since_version; }
   std::size_t input_count() const { return node_->inputs.size(); }
   std::size_t output_count() const { return node_->outputs.size(); }

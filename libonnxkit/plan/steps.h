@@ -3,6 +3,7 @@
 #include <optional>
 #include <vector>
 
+#include "libonnxkit/plan/blocked_weights.h"
 #include "libonnxkit/plan/plan.h"
 
 // The kinds of steps that lowerings emit, and what each is told. A backend that has no kernel for a kind cannot run plans that hold it.
@@ -20,11 +21,13 @@ inline constexpr std::string_view copy_step = "copy";
 
 /// output[..., m, n] = epilogue(sum over k of a[..., m, k] * b[..., k, n], rest of the inputs). All views have the output's leading sizes. Input 0 of
 /// the epilogue is the sum, the rest are the inputs from the third on, of the sizes of the output. a, b and the output are all float32, but for
-/// constants b of float16 and bfloat16, or all float64, or all int64 (sums wrap); there is no epilogue for the last two.
+/// constants b of float16 and bfloat16, or all float64, or all int64 (sums wrap); there is no epilogue for the last two. Where `blocks` says how b is packed,
+/// b is the constant of uint8 that holds the numbers, and there are no leading axes.
 inline constexpr std::string_view product_step = "product";
 struct ProductParameters : Parameters {
-  Expression epilogue;  ///< empty: none
-  std::string text() const override { return epilogue.empty() ? "" : epilogue.text(); }
+  Expression epilogue;                           ///< empty: none
+  std::shared_ptr<const BlockedWeights> blocks;  ///< null: b is a matrix of the elements that it is made of
+  std::string text() const override;
 };
 
 /// As ONNX's Conv on [n, c, h, w] with the weights [m, c / groups, kh, kw]; an epilogue as of a product over the inputs from the third on.

@@ -66,6 +66,12 @@ std::string text_of(const Plan& plan) {
   return text;
 }
 
+std::string ProductParameters::text() const {
+  if (!blocks) return epilogue.empty() ? "" : epilogue.text();
+  const std::string packed = fmt::format("numbers of {} bits in blocks of {}", blocks->bits, blocks->size);
+  return epilogue.empty() ? packed : packed + ", " + epilogue.text();
+}
+
 std::string ConvolutionParameters::text() const {
   const std::string where = fmt::format("groups {}, strides {}, dilations {}, pads {}", groups, fmt::join(strides, " "),
                                         fmt::join(dilations, " "), fmt::join(pads, " "));

@@ -28,7 +28,8 @@ struct PanelTask {
   std::int64_t first_row;                  ///< of c; a, c and the residual begin there
   const float* packed_b;                   ///< whole
   const StoredMatrix* stored_b = nullptr;  ///< in its place
-  float* panel = nullptr;                  ///< for one of its panels, depth_block deep
+  const NumberBlocks* numbers = nullptr;   ///< of which it is packed
+  float* panel = nullptr;                  ///< for one panel of either, depth_block deep
   std::int64_t k;
   std::int64_t columns;  ///< of the whole b
   std::int64_t first_panel, panels;

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "libonnxkit/base/system/thread_pool.h"
@@ -62,6 +63,23 @@ struct StoredMatrix {
   std::int64_t k_stride = 0, n_stride = 0;
 };
 
+/// A matrix b of numbers of a few bits, with a scale and a zero point for each block of a column: its elements are (number - zero) * scale.
+struct NumberBlocks {
+  std::int64_t k = 0, n = 0;
+  std::int64_t bits = 4;   ///< 4 or 8
+  std::int64_t size = 32;  ///< numbers of a block, a multiple of 8
+
+  std::int64_t blocks() const { return (k + size - 1) / size; }  ///< of a column
+  std::int64_t byte_rows() const { return bits == 4 ? (k + 1) / 2 : k; }
+};
+/// Writes the k numbers of a column, one in each byte, and the scales and zero points of its blocks.
+using ReadColumn = std::function<void(std::int64_t column, std::uint8_t* numbers, float* scales, float* zeros)>;
+/// Floats of memory that it takes packed.
+std::int64_t packed_number_floats(const NumberBlocks& numbers, const Isa& isa = best_isa());
+/// `read` is called on all threads.
+void pack_numbers(ThreadPool& threads, float* to, const NumberBlocks& numbers, const ReadColumn& read,
+                  const Isa& isa = best_isa());
+
 /// c = a * b. Row i of a is at a + i * a_stride, its k elements side by side; row i of c is at c + i * c_stride.
 struct Product {
   const float* a = nullptr;
@@ -70,7 +88,8 @@ struct Product {
   float* c = nullptr;
   std::int64_t c_stride = 0;
   std::int64_t m = 0, k = 0, n = 0;
-  StoredMatrix stored_b = {};  ///< in the place of packed_b: packed part by part while it is multiplied
+  StoredMatrix stored_b = {};             ///< in the place of packed_b: packed part by part while it is multiplied
+  const NumberBlocks* numbers = nullptr;  ///< packed_b is from pack_numbers(): made floats part by part
 };
 /// The result does not depend on the number of threads.
 void product(ThreadPool& threads, const Product& product, const Epilogue& epilogue = {}, const Isa& isa = best_isa());

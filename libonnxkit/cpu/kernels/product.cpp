@@ -149,6 +149,53 @@ void pack_b(ThreadPool& threads, float* to, const float* from, int64_t k, int64_
   });
 }
 
+// A packed matrix of numbers is the scales, then the zero points, then the numbers, each in panels as a packed b: rows of blocks, and rows of numbers. In a
+// byte of two numbers the one of the row with the even number is in the lower half.
+
+int64_t packed_number_floats(const NumberBlocks& numbers, const Isa& isa) {
+  const int64_t columns = round_to(numbers.n, isa.lanes);
+  return 2 * numbers.blocks() * columns + blocks_of(numbers.byte_rows() * columns, sizeof(float));
+}
+
+namespace {
+
+/// Column `j` of a panel. `column` has an even number of rows.
+void write_numbers(std::uint8_t* panel, const std::vector<std::uint8_t>& column, const NumberBlocks& numbers,
+                   int64_t width, int64_t j) {
+  const std::uint8_t* const from = column.data();
+  std::uint8_t* to = panel + j;
+  for (int64_t row = 0; row < numbers.byte_rows(); ++row, to += width)
+    *to = numbers.bits == 4 ? static_cast<std::uint8_t>(from[2 * row] | from[2 * row + 1] << 4) : from[row];
+}
+
+}  // namespace
+
+void pack_numbers(ThreadPool& threads, float* to, const NumberBlocks& numbers, const ReadColumn& read, const Isa& isa) {
+  const int64_t blocks = numbers.blocks(), columns = round_to(numbers.n, isa.lanes);
+  float *const scales = to, *const zeros = to + blocks * columns;
+  auto* const bytes = reinterpret_cast<std::uint8_t*>(to + 2 * blocks * columns);
+  threads.for_range(blocks_of(numbers.n, isa.panel_columns), 1, [&](int64_t first, int64_t last) {
+    std::vector<std::uint8_t> column(static_cast<std::size_t>(round_to(numbers.k, 2)));
+    std::vector<float> column_scales(static_cast<std::size_t>(blocks)), column_zeros(column_scales);
+    for (int64_t panel = first; panel < last; ++panel) {
+      const int64_t before = panel * isa.panel_columns, width = std::min(isa.panel_columns, columns - before);
+      for (int64_t j = 0; j < width; ++j) {
+        if (before + j < numbers.n) {
+          read(before + j, column.data(), column_scales.data(), column_zeros.data());
+        } else {
+          std::fill(column.begin(), column.end(), std::uint8_t{0});
+          std::fill(column_scales.begin(), column_scales.end(), 0.0F);
+        }
+        write_numbers(bytes + before * numbers.byte_rows(), column, numbers, width, j);
+        for (int64_t block = 0; block < blocks; ++block) {
+          scales[before * blocks + block * width + j] = column_scales[static_cast<std::size_t>(block)];
+          zeros[before * blocks + block * width + j] = column_zeros[static_cast<std::size_t>(block)];
+        }
+      }
+    }
+  });
+}
+
 namespace {
 
 /// One task of a product, but for the table of its rows.
@@ -158,6 +205,7 @@ PanelTask product_task(const Product& product, const Division& division, const I
   task.rows = std::min(division.block_rows, product.m - task.first_row);
   task.packed_b = product.packed_b;
   if (product.stored_b.from != nullptr) task.stored_b = &product.stored_b;
+  task.numbers = product.numbers;
   task.k = product.k;
   task.columns = product.n;
   task.first_panel = index % division.column_blocks * division.task_panels;
@@ -182,7 +230,7 @@ void product(ThreadPool& threads, const Product& product, const Epilogue& epilog
   if (product.m == 0 || product.n == 0) return;
   const Division division = divide(threads, isa, product.m, product.n, product.k);
   const int64_t tasks = division.row_blocks * division.column_blocks;
-  const bool is_stored = product.stored_b.from != nullptr;
+  const bool is_stored = product.stored_b.from != nullptr || product.numbers != nullptr;
   if (tasks == 1 && product.k <= depth_block && !is_stored) {
     const auto length = static_cast<int32_t>(product.k);
     const int32_t blocks[] = {0, 1};

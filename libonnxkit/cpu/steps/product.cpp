@@ -15,6 +15,14 @@ View last_two_axes(const View& view) {
   return two;
 }
 
+const plan::ProductParameters& parameters_of(const plan::Step& step) {
+  return static_cast<const plan::ProductParameters&>(*step.parameters);
+}
+
+NumberBlocks numbers_of(const plan::BlockedWeights& blocks) {
+  return {.k = blocks.k, .n = blocks.n, .bits = blocks.bits == 8 ? 8 : 4, .size = blocks.size};
+}
+
 /// One product for each index of the leading axes.
 class ProductKernel : public Kernel {
  public:
@@ -34,6 +42,7 @@ class ProductKernel : public Kernel {
                 .k = a_.dims[rank - 1],
                 .n = c_.dims[rank - 1]};
     for (std::size_t axis = 0; axis + 2 < rank; ++axis) batches_ *= c_.dims[axis];
+    if (const auto& blocks = parameters_of(step).blocks) numbers_ = numbers_of(*blocks);
     if (!packed_ && !stored_.from) own_packed_.emplace(packed_b_floats(product_.k, product_.n));
   }
 
@@ -49,6 +58,7 @@ class ProductKernel : public Kernel {
         product.stored_b = stored_;
       } else if (packed_) {
         product.packed_b = packed_->data();
+        if (numbers_) product.numbers = &*numbers_;
       } else {
         const std::int64_t from = leading_offset(b_, batch);
         if (from != packed_from) {
@@ -77,7 +87,8 @@ class ProductKernel : public Kernel {
   std::vector<View> others_;
   std::unique_ptr<StepEpilogue> epilogue_;
   PackedWeights::Floats packed_;
-  StoredMatrix stored_;  ///< where no b is packed before it is used
+  std::optional<NumberBlocks> numbers_;  ///< of which b is packed
+  StoredMatrix stored_;                  ///< where no b is packed before it is used
   std::optional<AlignedFloats> own_packed_;
   Product product_;
   std::int64_t batches_ = 1;
@@ -134,7 +145,7 @@ class PlainProductKernel : public Kernel {
 Result<std::unique_ptr<StepEpilogue>> product_epilogue(const plan::Step& step) {
   std::vector<View> others;
   for (std::size_t i = 2; i < step.inputs.size(); ++i) others.push_back(last_two_axes(step.inputs[i]));
-  return StepEpilogue::make(static_cast<const plan::ProductParameters&>(*step.parameters).epilogue, std::move(others));
+  return StepEpilogue::make(parameters_of(step).epilogue, std::move(others));
 }
 
 bool has_float_rows(const View& view) {
@@ -151,16 +162,45 @@ bool is_packed_once(const plan::Plan& plan, const View& b) {
 bool is_plain(const plan::Step& step) {
   const ElementType type = step.outputs[0].type;
   return (type == ElementType::float64 || type == ElementType::int64) && step.inputs[0].type == type &&
-         step.inputs[1].type == type && static_cast<const plan::ProductParameters&>(*step.parameters).epilogue.empty();
+         step.inputs[1].type == type && parameters_of(step).epilogue.empty();
 }
 
 std::optional<std::string> refuse_product(const plan::Plan& plan, const plan::Step& step) {
   const View &a = step.inputs[0], &b = step.inputs[1];
   if (is_plain(step)) return std::nullopt;
   if (!has_float_rows(a) || !has_float_rows(step.outputs[0])) return "rows whose numbers are not float32 side by side";
-  if (b.type != ElementType::float32 && !is_packed_once(plan, b)) return "a matrix that is not float32";
+  if (!parameters_of(step).blocks && b.type != ElementType::float32 && !is_packed_once(plan, b))
+    return "a matrix that is not float32";
   const auto epilogue = product_epilogue(step);
   return epilogue ? std::nullopt : std::optional(epilogue.error().diagnostic.message);
+}
+
+/// Once for a session where all of it lies in the model's file.
+PackedWeights::Floats packed_blocks(const View& b, const plan::BlockedWeights& blocks, Preparation& preparation) {
+  std::string key = preparation.weight_key(fmt::format("blocks of {} * {}", blocks.size, blocks.bits), b);
+  for (const Tensor* tensor : {&blocks.scales, &blocks.zeros}) {
+    if (tensor->type() == ElementType::undefined) continue;
+    if (key.empty() || !preparation.is_in_file(*tensor))
+      key.clear();
+    else
+      key += fmt::format(" {}", fmt::ptr(tensor->bytes().data()));
+  }
+  auto packed = preparation.packed.get(key, [&] {
+    const NumberBlocks numbers = numbers_of(blocks);
+    auto floats = std::make_shared<AlignedFloats>(packed_number_floats(numbers));
+    const auto content = preparation.plan.constants[preparation.plan.buffers[b.buffer].index].bytes();
+    const auto read = [&](std::int64_t column, std::uint8_t* to, float* scales, float* zeros) {
+      plan::BlockedRow row;
+      read_row(blocks, content, column, row);
+      std::copy(row.numbers.begin(), row.numbers.end(), to);
+      std::copy(row.scales.begin(), row.scales.end(), scales);
+      std::copy(row.zeros.begin(), row.zeros.end(), zeros);
+    };
+    pack_numbers(preparation.threads, floats->data(), numbers, read);
+    return floats;
+  });
+  preparation.is_packed(b);
+  return packed;
 }
 
 Result<std::unique_ptr<Kernel>> make_product(const plan::Step& step, Preparation& preparation) {
@@ -174,7 +214,9 @@ Result<std::unique_ptr<Kernel>> make_product(const plan::Step& step, Preparation
   const View& b = step.inputs[1];
   PackedWeights::Floats packed;
   StoredMatrix stored;
-  if (is_packed_once(preparation.plan, b) && b.type == ElementType::bfloat16) {
+  if (const auto& blocks = parameters_of(step).blocks) {
+    packed = packed_blocks(b, *blocks, preparation);
+  } else if (is_packed_once(preparation.plan, b) && b.type == ElementType::bfloat16) {
     // Numbers of half the size are read where they lie: packed ahead, a large model would take memory for both or twice as much.
     const auto content = preparation.plan.constants[preparation.plan.buffers[b.buffer].index].bytes();
     stored = {.from = reinterpret_cast<const Bfloat16*>(content.data()) + b.offset,

@@ -57,6 +57,7 @@ TileOperand operand_text(const View& view, Lane lane, std::string_view pointer, 
 Result<std::vector<Launch>> write_product(const plan::Step& step, const Preparation& preparation) {
   if (const auto fits = check_types(step); !fits) return fits.error();
   const auto& parameters = static_cast<const plan::ProductParameters&>(*step.parameters);
+  if (parameters.blocks) return make_error("not-supported", "weights that are packed in blocks");
   const View &a = step.inputs[0], &b = step.inputs[1], &c = step.outputs[0];
   const std::size_t rank = c.rank();
   const std::int64_t m = c.dims[rank - 2], n = c.dims[rank - 1], k = a.dims[rank - 1];

@@ -236,23 +236,38 @@ struct Parts {
   std::string refused;
 };
 
+constexpr std::int64_t columns_first[] = {1, 0};
+
+/// Weights [k, n] of those that lie as [n, k].
+std::vector<float> turned(const std::vector<float>& weights, std::int64_t k, std::int64_t n) {
+  std::vector<float> result(weights.size());
+  for (std::int64_t i = 0; i < k * n; ++i)
+    result[static_cast<std::size_t>(i)] = weights[static_cast<std::size_t>(i % n * k + i / n)];
+  return result;
+}
+
 /// Products of inputs a and b without their zero points, whose sum is the product.
-Parts product_parts(LowerCall& call, std::size_t a_input, std::size_t a_zero, std::size_t b_input, std::size_t b_zero) {
+Parts product_parts(LowerCall& call, const IntegerInputs& inputs) {
+  const std::size_t a_input = inputs.x, b_input = inputs.weights, b_zero = inputs.weight_zero;
   if (!is_byte(call.input_type(a_input)) || !is_byte(call.input_type(b_input)))
     return {{}, "factors of more than 8 bits"};
   const Dims out = call.output_dims(0);
   if (element_count(out) == 0 || call.input(a_input).size() == 0) return {{}, "without elements"};
   if (call.input(a_input).rank() == 0 || call.input(b_input).rank() == 0) return {{}, "a scalar"};
-  const auto a = centered(call, a_input, a_zero, true);
+  auto a = centered(call, a_input, inputs.x_zero, true);
   if (!a) return {{}, "zero points of other sizes"};
+  if (inputs.turns_x) a = permuted(*a, columns_first);
   const Dims b_dims = call.input_dims(b_input);
   const std::int64_t k = a->dims.back();
   std::optional<std::vector<float>> weights;
   std::optional<View> b;
-  const std::int64_t n = b_dims.size() == 2 ? b_dims[1] : 0;
-  if (b_dims.size() == 2) weights = constant_centered(call, b_input, b_zero, k, n, false);
-  if (!weights) b = centered(call, b_input, b_zero, false);
+  const bool turns = inputs.turns_weights;
+  const std::int64_t n = b_dims.size() == 2 ? b_dims[turns ? 0 : 1] : 0;
+  if (b_dims.size() == 2) weights = constant_centered(call, b_input, b_zero, turns ? n : k, turns ? k : n, turns);
+  if (weights && turns) weights = turned(*weights, k, n);
+  if (!weights) b = centered(call, b_input, b_zero, turns);
   if (!weights && !b) return {{}, "zero points of other sizes"};
+  if (b && turns) b = permuted(*b, columns_first);
   const auto ends = exact_parts(k, n, weights ? &*weights : nullptr);
   if (!ends || ends->size() > most_parts) return {{}, "sums that float32 cannot hold in few parts"};
   Parts parts;
@@ -274,7 +289,7 @@ Parts product_parts(LowerCall& call, std::size_t a_input, std::size_t a_zero, st
 }
 
 Unlowered matmul_in_parts(LowerCall& call) {
-  Parts parts = product_parts(call, 0, 2, 1, 3);
+  Parts parts = product_parts(call, {});
   if (!parts.refused.empty()) return parts.refused;
   Expression e;
   e.round_to(integer_sum(e, parts.views.size(), Lane::i64), ElementType::int32);
@@ -294,14 +309,14 @@ Unlowered lower_qlinear_matmul(LowerCall& call) {
   const ElementType type = call.output_type(0);
   if (!is_quantized_integer(type)) return "to another type than integers of 8 and 16 bits";
   if (call.input_dims(0).size() < 2 || call.input_dims(3).size() < 2) return "a vector";
+  const IntegerInputs operands{.x = 0, .weights = 3, .x_zero = 2, .weight_zero = 5};
   if (auto to_bytes = requantization_of(call, 1, 4, 6, 7, type)) {
-    const IntegerInputs inputs{.x = 0, .weights = 3, .x_zero = 2, .weight_zero = 5};
-    if (const auto made = multiplied_integers(call, inputs, std::move(to_bytes), type)) {
+    if (const auto made = multiplied_integers(call, operands, std::move(to_bytes), type)) {
       call.set_output(0, *made);
       return std::nullopt;
     }
   }
-  Parts parts = product_parts(call, 0, 2, 3, 5);
+  Parts parts = product_parts(call, operands);
   if (!parts.refused.empty()) return parts.refused;
   Expression e;
   const Number sum = integer_sum(e, parts.views.size(), Lane::f64);
@@ -321,6 +336,76 @@ Unlowered lower_qlinear_matmul(LowerCall& call) {
   saturated(e, e.apply(Operation::divide, scaled, *by), zero, type);
   call.emit_map(e, std::move(inputs), call.make_output(0));
   return std::nullopt;
+}
+
+/// What com.microsoft's QGemm makes of sums of integers: alpha * a_scale * b_scale * (sums + C), which may be quantized.
+Unlowered scale_sums(LowerCall& call, std::vector<View> sums, bool has_bias) {
+  const ElementType type = call.output_type(0);
+  const Dims out = call.output_dims(0);
+  Expression e;
+  Number sum = sums[0].type == ElementType::float32 ? integer_sum(e, sums.size(), Lane::f64)
+                                                    : e.convert(e.input(0, lane_of(sums[0].type)), Lane::f64);
+  std::vector<View> inputs = std::move(sums);
+  const auto next = [&](const View& view) {
+    inputs.push_back(view);
+    return e.convert(e.input(inputs.size() - 1, lane_of(view.type)), Lane::f64);
+  };
+  const auto by_column = [&](std::size_t input) {
+    const View view = call.input(input);
+    return reshaped_or_copied(call, view, view.size() == 1 ? Dims() : Dims{view.size()});
+  };
+  const View b_scale = by_column(4);
+  if (call.input(1).size() != 1 || (b_scale.rank() == 1 && b_scale.dims[0] != out[1])) return "scales of other sizes";
+  if (has_bias) sum = e.apply(Operation::add, sum, next(call.input(6)));
+  const Number of_a = next(by_column(1)), of_b = next(b_scale);
+  Number factor = e.apply(Operation::multiply, of_a, of_b);
+  if (const float alpha = call.real("alpha", 1); alpha != 1)
+    factor = e.apply(Operation::multiply, e.constant(Lane::f64, static_cast<double>(alpha)), factor);
+  const Number scaled = e.apply(Operation::multiply, sum, factor);
+  if (type == ElementType::float32) {
+    e.convert(scaled, Lane::f32);
+  } else {
+    if (call.input(7).size() != 1 || call.input(8).size() != 1) return "scales of other sizes";
+    const Number divisor = next(by_column(7)), zero = next(by_column(8));
+    saturated(e, e.apply(Operation::divide, scaled, divisor), zero, type);
+  }
+  call.emit_map(e, std::move(inputs), call.make_output(0));
+  return std::nullopt;
+}
+
+/// Whether C repeats to the sizes of the result.
+bool broadcasts(const Dims& c, const Dims& out) {
+  if (c.size() > out.size()) return false;
+  for (std::size_t i = 1; i <= c.size(); ++i) {
+    if (c[c.size() - i] != 1 && c[c.size() - i] != out[out.size() - i]) return false;
+  }
+  return true;
+}
+
+Unlowered lower_qgemm(LowerCall& call) {
+  const ElementType type = call.output_type(0);
+  const bool is_quantized = call.has_input(8), has_bias = call.has_input(6);
+  if (call.has_input(7) != is_quantized || (type == ElementType::float32) == is_quantized)
+    return "a scale or a zero point without the other";
+  if (call.input_dims(0).size() != 2 || call.input_dims(3).size() != 2) return "no matrices";
+  if (has_bias && !broadcasts(call.input_dims(6), call.output_dims(0))) return "the sizes do not fit";
+  IntegerInputs inputs{.x = 0, .weights = 3, .x_zero = 2, .weight_zero = 5};
+  inputs.turns_x = call.integer("transA") != 0;
+  inputs.turns_weights = call.integer("transB") != 0;
+  IntegerInputs with_bias = inputs;
+  if (has_bias) with_bias.bias = 6;
+  const auto alpha = static_cast<double>(call.real("alpha", 1));
+  if (auto to_bytes = is_quantized ? requantization_of(call, 1, 4, 7, 8, type, alpha) : std::nullopt) {
+    if (const auto made = multiplied_integers(call, with_bias, std::move(to_bytes), type)) {
+      call.set_output(0, *made);
+      return std::nullopt;
+    }
+  }
+  if (const auto sums = multiplied_integers(call, with_bias, std::nullopt, ElementType::int32))
+    return scale_sums(call, {*sums}, false);
+  Parts parts = product_parts(call, inputs);
+  if (!parts.refused.empty()) return parts.refused;
+  return scale_sums(call, std::move(parts.views), has_bias);
 }
 
 // ---- convolutions
@@ -477,6 +562,7 @@ void register_quantized(LoweringRegistry& registry) {
   registry.add("DynamicQuantizeLinear", all_versions(), lower_dynamic_quantize);
   registry.add("MatMulInteger", all_versions(), lower_matmul_integer);
   registry.add("QLinearMatMul", all_versions(), lower_qlinear_matmul);
+  registry.add("com.microsoft", "QGemm", all_versions(), lower_qgemm);
   registry.add("ConvInteger", all_versions(), lower_conv_integer);
   registry.add("QLinearConv", all_versions(), lower_qlinear_conv);
 }

@@ -162,6 +162,52 @@ TEST_CASE("a matrix of bfloat16 gives where it lies what it gives packed as floa
   });
 }
 
+TEST_CASE("a matrix of numbers in blocks gives what it gives packed as float32") {
+  ThreadPool one(1), three(3);
+  on_each_isa([&](const cpu::Isa& isa) {
+    for (const Shape& shape : shapes) {
+      for (const int64_t bits : {4, 8}) {
+        for (const int64_t size : {8, 40}) {
+          CAPTURE(shape.m);
+          CAPTURE(shape.n);
+          CAPTURE(shape.k);
+          CAPTURE(bits);
+          const cpu::NumberBlocks numbers{.k = shape.k, .n = shape.n, .bits = bits, .size = size};
+          const Floats a = random_floats(shape.m * shape.k, 1), scales = random_floats(shape.n * numbers.blocks(), 2);
+          const auto number_at = [&](int64_t column, int64_t row) { return (column * 7 + row * 13) % (1 << bits); };
+          const auto zero_at = [&](int64_t column, int64_t block) {
+            return static_cast<float>((column + block) % (1 << bits)) + 0.5F;
+          };
+          Floats b(static_cast<std::size_t>(shape.k * shape.n));
+          for (int64_t at = 0; at < shape.k * shape.n; ++at) {
+            const int64_t column = at / shape.k, row = at % shape.k, block = row / size;
+            b[static_cast<std::size_t>(at)] = (static_cast<float>(number_at(column, row)) - zero_at(column, block)) *
+                                              scales[static_cast<std::size_t>(column * numbers.blocks() + block)];
+          }
+          Floats packed = filled(cpu::packed_b_floats(shape.k, shape.n, isa)), wanted = filled(shape.m * shape.n);
+          cpu::pack_b(packed.data(), b.data(), shape.k, shape.n, 1, shape.k, isa);
+          cpu::Product product{a.data(), shape.k, packed.data(), wanted.data(), shape.n, shape.m, shape.k, shape.n};
+          cpu::product(one, product, {}, isa);
+          product.numbers = &numbers;
+          const auto read = [&](int64_t column, std::uint8_t* to, float* to_scales, float* to_zeros) {
+            for (int64_t row = 0; row < shape.k; ++row) to[row] = static_cast<std::uint8_t>(number_at(column, row));
+            std::copy_n(scales.data() + column * numbers.blocks(), numbers.blocks(), to_scales);
+            for (int64_t block = 0; block < numbers.blocks(); ++block) to_zeros[block] = zero_at(column, block);
+          };
+          for (ThreadPool* threads : {&one, &three}) {
+            Floats blocks = filled(cpu::packed_number_floats(numbers, isa)), found = filled(shape.m * shape.n);
+            cpu::pack_numbers(*threads, blocks.data(), numbers, read, isa);
+            product.packed_b = blocks.data();
+            product.c = found.data();
+            cpu::product(*threads, product, {}, isa);
+            CHECK(found == wanted);
+          }
+        }
+      }
+    }
+  });
+}
+
 TEST_CASE("a product's epilogue adds bias and residual, clamps and finishes each element once") {
   ThreadPool one(1), three(3);
   on_each_isa([&](const cpu::Isa& isa) {
