@@ -7,7 +7,7 @@
 namespace onnxkit::cuda {
 namespace {
 
-constexpr std::size_t most_blocks = 4;
+constexpr std::size_t most_kept = 4;
 constexpr int most_threads = 8;
 
 }  // namespace
@@ -47,7 +47,7 @@ Result<std::shared_ptr<std::byte>> HostCopies::block(std::uint64_t bytes) {
   auto owner = std::make_shared<PinnedMemory>(*std::move(pinned));
   std::shared_ptr<std::byte> memory(owner, static_cast<std::byte*>(owner->get()));
   std::erase_if(blocks_, [&](const Block& block) { return block.bytes != bytes && block.memory.use_count() == 1; });
-  if (blocks_.size() < most_blocks) blocks_.push_back({memory, bytes});
+  if (blocks_.size() < most_kept) blocks_.push_back({memory, bytes});
   return memory;
 }
 

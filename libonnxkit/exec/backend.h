@@ -148,7 +148,7 @@ struct RunRequest {
 };
 
 struct RunSample {
-  double wall = 0;                 ///< seconds
+  double wall = 0;                    ///< seconds
   std::optional<double> cpu = {};     ///< seconds of the whole process
   std::optional<double> device = {};  ///< seconds of the work on the device, without copies from and to the host
 };

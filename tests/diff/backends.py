@@ -127,7 +127,9 @@ def foreign(suite, scratch):
         suite.check(f"{pathlib.Path(str(sides[0])).name} first", healthy(report["sides"][1]) or status and f"status {status}")
     status, report = suite.run("diff", f"openvino:precision=bf16:{scratch / 'net.xml'}", model)
     found = [(output["verdict"], output["profile"]) for output in report["sides"][1]["outputs"]]
-    suite.check("bfloat16 first", "" if found == [("rounding", "bfloat16")] else str(found))
+    # Where the processor does not compute in bfloat16, OpenVINO computes in float32 whatever is asked for.
+    arithmetic = "bfloat16" if "_bf16" in pathlib.Path("/proc/cpuinfo").read_text() else "float32"
+    suite.check("bfloat16 first", "" if found == [("rounding", arithmetic)] else str(found))
 
 
 def main():
