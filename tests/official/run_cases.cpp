@@ -1,9 +1,9 @@
-// run_cases [--backend NAME] [--option NAME=VALUE]... [--every N] [--names FILE] [--corrections DIR] [--only TEXT]... [--part I/N] [--after CASE] [--current FILE] [--seconds S] FOLDER
+// run_cases [--backend NAME] [--option NAME=VALUE]... [--every N] [--names FILE] [--corrections DIR] [--only TEXT]... [--without TEXT]... [--part I/N] [--after CASE] [--current FILE] [--seconds S] FOLDER
 // A backend, the reference by default, against recorded runs.
 //
 // Every model.onnx below FOLDER is run on each test_data_set_*/input_*.pb beside it; outputs must agree with output_*.pb within the official
 // tolerance (relative 1e-3, of bfloat16 2^-6, absolute 1e-7; densenet121 2e-3), but for the six cases of random_cases.cpp. --names: cases that
-// must be there. --every: each N-th case. --option: of the backend. --corrections: outputs that replace recorded ones, CASE/output_N.pb (docs/semantics.md says why). --only: cases whose path holds TEXT. --part: of N parts the I-th, from 0. --after: those behind
+// must be there. --every: each N-th case. --option: of the backend. --corrections: outputs that replace recorded ones, CASE/output_N.pb (docs/semantics.md says why). --only, --without: cases whose path holds TEXT, or does not. --part: of N parts the I-th, from 0. --after: those behind
 // this one. --current: the file gets the name of each case before it is run. --seconds: begins no case later than that. A device that was lost ends
 // the run with exit status 2: nothing behind it could be believed. Other backends than the reference draw
 // other random numbers: the six cases are not run then, and counted.
@@ -100,7 +100,7 @@ std::vector<std::string> lines_of(const fs::path& path) {
 
 struct Arguments {
   fs::path folder, names, corrections, current;
-  std::vector<std::string> only, options;
+  std::vector<std::string> only, without, options;
   std::size_t every = 1, part = 0, parts = 1;
   double seconds = 0;  ///< 0: no limit
   std::string backend = "reference", after;
@@ -123,6 +123,8 @@ Arguments arguments_of(int argc, char** argv) {
       given.options.emplace_back(argv[++i]);
     } else if (word == "--only" && has_value) {
       given.only.emplace_back(argv[++i]);
+    } else if (word == "--without" && has_value) {
+      given.without.emplace_back(argv[++i]);
     } else if (word == "--after" && has_value) {
       given.after = argv[++i];
     } else if (word == "--current" && has_value) {
@@ -145,9 +147,11 @@ std::vector<std::string> chosen(const Arguments& given, const std::vector<std::s
   std::vector<std::string> names;
   std::size_t number = 0, taken = 0;
   for (const std::string& name : cases) {
-    const bool wanted = given.only.empty() ||
-                        std::any_of(given.only.begin(), given.only.end(),
-                                    [&](const std::string& part) { return name.find(part) != std::string::npos; });
+    const auto holds_one_of = [&name](const std::vector<std::string>& parts) {
+      return std::any_of(parts.begin(), parts.end(),
+                         [&](const std::string& part) { return name.find(part) != std::string::npos; });
+    };
+    const bool wanted = (given.only.empty() || holds_one_of(given.only)) && !holds_one_of(given.without);
     if (!wanted || number++ % given.every != 0 || taken++ % given.parts != given.part || name <= given.after) continue;
     names.push_back(name);
   }
