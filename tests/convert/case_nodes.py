@@ -62,7 +62,7 @@ def torch_nodes(part, cases):
 
 def torch_cases():
     cases = Cases()
-    for path in sorted(DATA.glob("torch/**/*.pt2")):
+    for path in sorted(path for path in DATA.glob("torch/**/*.pt2") if path.parent.name != "refused"):
         with zipfile.ZipFile(path) as archive:
             for entry in archive.namelist():
                 if "/models/" in entry and entry.endswith(".json"):

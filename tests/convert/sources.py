@@ -102,7 +102,7 @@ def shared(folder):
 
 
 def rows_of(text):
-    """(operators, name of the function) of the rows that a file registers."""
+    """(operators, words that name functions, the mapping's first) of the rows that a file registers."""
     registered = text[text.rindex("void register_"):]
     for row in ROW.finditer(registered):
         words = arguments(registered, row.end())
@@ -111,10 +111,8 @@ def rows_of(text):
             loop = re.findall(r" :\s+(\w+|\{.*?\})\)", registered[:row.start()], re.S)[-1]
             table = re.search(rf"\b{re.escape(loop)}\[\] = {{(.*?)}};", text, re.S)
             operators = re.findall(r'\{"([\w.:]+)"', table[1]) if table else re.findall(r'"([\w.:]+)"', loop)
-        for word in words[1:]:
-            if name := re.match(r"(map_\w+|\w+)(?:<.*>)?$", word, re.S):
-                yield operators, name[1]
-                break
+        named = [word[1] for word in (re.match(r"(\w+)(?:<|$)", word) for word in words[1:]) if word]
+        yield operators, named
 
 
 def read_values(folder):
@@ -123,7 +121,7 @@ def read_values(folder):
     for path in sorted((FORMATS / folder).glob("*.cpp")):
         text = path.read_text()
         functions = {**shared(folder), **functions_of(text)}
-        for operators, name in rows_of(text) if path.stem != "refused" else ():
-            for operator in operators if name in functions else ():
-                found |= {(operator, *read) for read in reads_of(name, functions)}
+        for operators, named in rows_of(text) if path.stem != "refused" else ():
+            for name in named[:1]:
+                found |= {(operator, *read) for read in reads_of(name, functions) for operator in operators}
     return found
