@@ -14,6 +14,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 import numpy as np  # noqa: E402
 import tensorflow as tf  # noqa: E402
 
+import tf_value_cases  # noqa: E402
 from case_values import B, D, F, I, L, rng, values_of  # noqa: E402
 
 FOLDER = Path(__file__).resolve().parent.parent / "testdata/tensorflow"
@@ -363,6 +364,8 @@ case_v1("v1_array_of_open_size", array_of_open_size, ([None, 5], F))
 case("array_ends_early", lambda x: array_ends_early(x)[0], ([6, 5], F))
 case_v1("v1_dynamic_rnn", lambda x: v1.nn.dynamic_rnn(Cell(), x, dtype=F), ([None, None, 3], F))
 case_v1("v1_dynamic_rnn_lengths", lambda x, n: v1.nn.dynamic_rnn(Cell(), x, sequence_length=n, dtype=F), ([None, 6, 3], F), ([None], I, 1, 4))
+
+tf_value_cases.add_to(case, weight)
 
 
 class Saved(tf.Module):

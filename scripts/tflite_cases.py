@@ -126,6 +126,7 @@ case("scatter_nd", lambda i, u: tf.scatter_nd(i, u, [4, 5]), ([3, 1], I, 0, 4), 
 case("pad", lambda x: tf.pad(x, [[0, 0], [1, 2], [3, 0], [0, 0]]), OPEN_IMAGE)
 case("padv2", lambda x: tf.pad(x, [[0, 0], [1, 2], [3, 0], [0, 1]], constant_values=1.5), IMAGE)
 case("mirror_pad_reflect", lambda x: tf.pad(x, [[0, 0], [1, 2], [3, 0], [0, 0]], "REFLECT"), IMAGE)
+case("mirror_pad_symmetric", lambda x: tf.pad(x, [[0, 0], [1, 2], [3, 0], [0, 0]], "SYMMETRIC"), IMAGE)
 case("reverse_v2", lambda x: tf.reverse(x, [1]), IMAGE)
 case("depth_to_space", lambda x: tf.nn.depth_to_space(x, 2), ([1, 3, 2, 12], F))
 case("space_to_depth", lambda x: tf.nn.space_to_depth(x, 2), ([1, 6, 4, 3], F))
@@ -346,6 +347,40 @@ pairs_case("add_int8_relu", "ADD", [(0.05, -3), (0.031, 5), (0.06, 5)], [(-100, 
 one_case("mean_int8", "MEAN", [([2, 5, 7, 3], np.int8, (0.05, -3)), ([2], I, [1, 2])], ([2, 1, 1, 3], np.int8, (0.02, 4)), "ReducerOptions", keepDims=True)
 one_case("mean_int8_without_axes", "MEAN", [([2, 5, 7, 3], np.int8, (0.05, -3)), ([2], I, [-2, 1])], ([2, 3], np.int8, (0.02, 4)), "ReducerOptions",
          keepDims=False)
+
+
+# Activations that are fused into an operator, which the converter does for some only.
+def stored(*shape):
+    return list(shape), F, rng().normal(0, 0.5, shape)
+
+
+WINDOW = dict(strideW=2, strideH=2, filterWidth=2, filterHeight=2, padding=1)
+WIDE, WIDE_VECTOR, CUBE, POOLED = ([1, 6, 6, 2], F, -9, 9), ([2, 5], F, -9, 9), ([1, 4, 4, 4, 2], F, -9, 9), ([1, 3, 3, 2], F)
+FUSED = {
+    "add": ("ADD", [WIDE_VECTOR] * 2, VECTOR, "AddOptions", {}),
+    "sub": ("SUB", [WIDE_VECTOR] * 2, VECTOR, "SubOptions", {}),
+    "mul": ("MUL", [WIDE_VECTOR] * 2, VECTOR, "MulOptions", {}),
+    "div": ("DIV", [WIDE_VECTOR] * 2, VECTOR, "DivOptions", {}),
+    "average_pool_2d": ("AVERAGE_POOL_2D", [WIDE], POOLED, "Pool2DOptions", WINDOW),
+    "max_pool_2d": ("MAX_POOL_2D", [WIDE], POOLED, "Pool2DOptions", WINDOW),
+    "l2_pool_2d": ("L2_POOL_2D", [WIDE], POOLED, "Pool2DOptions", WINDOW),
+    "conv_2d": ("CONV_2D", [WIDE, stored(4, 3, 3, 2), stored(4)], ([1, 6, 6, 4], F), "Conv2DOptions", dict(strideW=1, strideH=1)),
+    "depthwise_conv_2d": ("DEPTHWISE_CONV_2D", [WIDE, stored(1, 3, 3, 4), stored(4)], ([1, 4, 4, 4], F), "DepthwiseConv2DOptions",
+                          dict(strideW=1, strideH=1, depthMultiplier=2, padding=1)),
+    "conv_3d": ("CONV_3D", [CUBE, stored(2, 2, 2, 2, 3), stored(3)], ([1, 3, 3, 3, 3], F), "Conv3DOptions", dict(strideW=1, strideH=1, strideD=1, padding=1)),
+    "fully_connected": ("FULLY_CONNECTED", [WIDE_VECTOR, stored(4, 5), stored(4)], ([2, 4], F), "FullyConnectedOptions", {}),
+    "transpose_conv": ("TRANSPOSE_CONV", [([4], I, [1, 12, 12, 4]), stored(4, 3, 3, 2), WIDE], ([1, 12, 12, 4], F), "TransposeConvOptions",
+                       dict(strideW=2, strideH=2)),
+}
+for name, (op, ports, port, options, fields) in FUSED.items():
+    taken = [spec for spec in ports if len(spec) == 4]
+    for number, activation in {1: "relu", 2: "relu_n1_to_1", 3: "relu6"}.items():
+        case(f"{name}_fused_{activation}", lambda o=op, p=ports, r=port, k=options, f=fields, n=number: one(
+            o, [spec if len(spec) == 3 else spec[:2] for spec in p], r, k, fusedActivationFunction=n, **f), *taken, made=True)
+one_case("l2_pool_2d_same", "L2_POOL_2D", [IMAGE], ([1, 4, 3, 3], F), "Pool2DOptions", strideW=2, strideH=2, filterWidth=3, filterHeight=2)
+case("reduce_any_keep_dims", lambda x: tf.reduce_any(x, 1, keepdims=True), ([3, 4], B))
+case("reduce_all_without_axis", lambda x: tf.reduce_all(x, 0), ([3, 4], B))
+
 case("lstm", lambda: lstm(False, False), ([2, 4, 3], F), made=True)
 case("lstm_time_major_peepholes", lambda: lstm(True, True), ([4, 2, 3], F), made=True)
 
@@ -396,6 +431,7 @@ def recorded(content, inputs, resolver, integers=None):
 def main():
     (FOLDER / "refused").mkdir(parents=True, exist_ok=True)
     (FOLDER / "refused/operators.tflite").write_bytes(refused())
+    (FOLDER / "refused/fused_tanh.tflite").write_bytes(one("ADD", [VECTOR] * 2, VECTOR, "AddOptions", fusedActivationFunction=4))
     for name, content in damaged().items():
         (FOLDER / f"refused/{name}.tflite").write_bytes(content)
     for name in sys.argv[1:] or CASES:

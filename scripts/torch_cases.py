@@ -9,9 +9,12 @@ import torch
 import torch.nn.functional as F
 
 import torch_overload_cases
+import torch_value_cases
 
 CASES = {}
 CHANGES = {}
+#: Programs that have no counterpart, of the same form.
+REFUSED = {}
 
 
 class Cache(torch.nn.Module):
@@ -563,3 +566,6 @@ for family in (control_flow, binary, unary, activations, products, convolutions,
     family()
 
 torch_overload_cases.add_to(case)
+torch_value_cases.add_to(case)
+REFUSED["antialias_aligned"] = (lambda x: (F.interpolate(x, (3, 5), mode="bilinear", align_corners=True, antialias=True),
+                                           F.interpolate(x, (3, 5), mode="bicubic", align_corners=True, antialias=True)), (real(1, 2, 7, 9),), None)

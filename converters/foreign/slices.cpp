@@ -160,6 +160,24 @@ Val reversed(Call& call, Val x, const Numbers& axes) {
   return onnx.emit("Slice", {x, onnx.integers(last), onnx.integers(ends), onnx.integers(axes), onnx.integers(last)});
 }
 
+Val mirrored_with_border(Call& call, Val x, const Numbers& pairs) {
+  auto& onnx = call.onnx;
+  if (call.refused() || pairs.size() != 2 * call.rank(x)) return x;
+  for (std::size_t axis = 0; axis < pairs.size() / 2; ++axis) {
+    const std::int64_t before = pairs[2 * axis], after = pairs[2 * axis + 1], at = static_cast<std::int64_t>(axis);
+    constexpr std::int64_t far = std::int64_t{1} << 40;
+    std::vector<Val> parts = {x};
+    const auto mirrored = [&](std::int64_t from, std::int64_t to) {
+      return onnx.emit("Slice",
+                       {x, onnx.integers({from}), onnx.integers({to}), onnx.integers({at}), onnx.integers({-1})});
+    };
+    if (before > 0) parts.insert(parts.begin(), mirrored(before - 1, -far));
+    if (after > 0) parts.push_back(mirrored(-1, -1 - after));
+    if (parts.size() > 1) x = onnx.emit("Concat", parts, {{"axis", at}});
+  }
+  return x;
+}
+
 Val gathered(Call& call, Val x, Val indices, std::int64_t axis, std::int64_t batches) {
   auto& onnx = call.onnx;
   if (batches == 0) return onnx.emit("Gather", {x, indices}, {{"axis", axis}});

@@ -21,6 +21,8 @@ Val strided_slice(Call& call, Val x, Val begin, Val end, Val strides, const Slic
 /// From a place on; a size of -1 reaches to the end.
 Val slice_of_size(Call& call, Val x, Val begin, Val size);
 Val reversed(Call& call, Val x, const std::vector<std::int64_t>& axes);
+/// Pads that repeat the border itself: what lies behind it reversed, axis by axis. `pairs` are before and after for each axis.
+Val mirrored_with_border(Call& call, Val x, const std::vector<std::int64_t>& pairs);
 /// Matrices transposed.
 Val with_last_axes_swapped(Call& call, Val value);
 

@@ -32,24 +32,30 @@ std::vector<std::int64_t> spatial_numbers(Call& call, std::string_view name, std
   return {start, start + static_cast<std::ptrdiff_t>(axes)};
 }
 
+std::vector<std::int64_t> explicit_pads(Call& call, std::size_t axes) {
+  std::vector<std::int64_t> pads(2 * axes);
+  const std::vector<std::int64_t> pairs = call.integers("explicit_paddings");
+  if (pairs.size() != 2 * (axes + 2)) {
+    call.refuse(fmt::format("argument {} does not have {} numbers", quote("explicit_paddings"), 2 * (axes + 2)));
+    return pads;
+  }
+  for (std::size_t a = 0; a < axes; ++a) {
+    pads[a] = pairs[2 * (first_space(call) + a)];
+    pads[a + axes] = pairs[2 * (first_space(call) + a) + 1];
+  }
+  return pads;
+}
+
 std::vector<ir::Attr> window_attributes(Call& call, Val x, const Window& window) {
   foreign::check_window(call, window);
   const std::string_view padding = call.text("padding");
   if (call.refused() || padding == "VALID") return foreign::valid_window(window);
   if (padding == "SAME") return foreign::same_window(call.onnx, x, first_space(call), window);
   std::vector<ir::Attr> attributes = foreign::valid_window(window);
-  const std::size_t axes = window.kernel.size();
-  const std::vector<std::int64_t> pairs = call.integers("explicit_paddings");
-  if (padding != "EXPLICIT" || pairs.size() != 2 * (axes + 2)) {
+  if (padding == "EXPLICIT")
+    attributes.push_back({"pads", explicit_pads(call, window.kernel.size())});
+  else
     call.refuse("its padding is none of SAME, VALID and EXPLICIT");
-    return attributes;
-  }
-  std::vector<std::int64_t> pads(2 * axes);
-  for (std::size_t a = 0; a < axes; ++a) {
-    pads[a] = pairs[2 * (first_space(call) + a)];
-    pads[a + axes] = pairs[2 * (first_space(call) + a) + 1];
-  }
-  attributes.push_back({"pads", pads});
   return attributes;
 }
 

@@ -25,6 +25,8 @@ std::size_t first_space(Call& call);
 
 /// The spatial numbers of a list with a number for each axis of the layout; ones where it is missing.
 std::vector<std::int64_t> spatial_numbers(Call& call, std::string_view name, std::size_t axes);
+/// ONNX's pads of the attribute `explicit_paddings`, which states pairs for all axes; refuses another number.
+std::vector<std::int64_t> explicit_pads(Call& call, std::size_t axes);
 /// ONNX's attributes of a window, with the padding that the attributes `padding` and `explicit_paddings` state. `x` has the layout of the node.
 std::vector<ir::Attr> window_attributes(Call& call, Val x, const Window& window);
 

@@ -188,7 +188,6 @@ Val bounded(Call& call, Val value, double low, double high) {
 }  // namespace
 
 Val activated(Call& call, Val value) {
-  auto& onnx = call.onnx;
   switch (call.integer("fused_activation_function", 0)) {
     case 0:
       return value;
@@ -199,7 +198,9 @@ Val activated(Call& call, Val value) {
     case 3:
       return bounded(call, value, 0, 6);
     case 4:
-      return onnx.emit("Tanh", {value});
+    case 5:
+      call.refuse("kernels of TensorFlow Lite leave out its fused activation function, TANH or SIGN_BIT");
+      return value;
     default:
       call.refuse("its fused activation function is not known");
       return value;

@@ -44,11 +44,16 @@ void map_nearest(Call& call) { resize(call, {.mode = "nearest", .coordinates = "
 void map_exact_nearest(Call& call) {
   resize(call, {.mode = "nearest", .coordinates = "half_pixel", .nearest = "round_prefer_ceil"});
 }
-void map_smooth_linear(Call& call) {
-  resize(call, {.mode = "linear", .coordinates = coordinates_of(call), .antialias = true});
+/// With aligned corners PyTorch changes the distance of windows only, not where the first one begins.
+void smooth(Call& call, const Interpolation& how) {
+  if (call.flag("align_corners", false))
+    return call.refuse("its windows with aligned corners are not those of ONNX's Resize",
+                       "align_corners=False has a counterpart");
+  resize(call, how);
 }
+void map_smooth_linear(Call& call) { smooth(call, {.mode = "linear", .coordinates = "half_pixel", .antialias = true}); }
 void map_smooth_cubic(Call& call) {
-  resize(call, {.mode = "cubic", .coordinates = coordinates_of(call), .cubic = -0.5, .antialias = true});
+  smooth(call, {.mode = "cubic", .coordinates = "half_pixel", .cubic = -0.5, .antialias = true});
 }
 
 void map_grid_sampler(Call& call) {

@@ -1,4 +1,6 @@
 // Convolutions. Weights are permuted once.
+#include <algorithm>
+
 #include "converters/formats/saved_model/lower.h"
 
 namespace onnxkit::saved_model {
@@ -70,6 +72,21 @@ foreign::Shape result_sizes(Call& call, std::size_t axes) {
   return result.size() == axes ? result : foreign::Shape();
 }
 
+/// Pads before the first place are those that the node states; those behind the last one give the result its size, which may be larger.
+void begin_as_stated(Call& call, std::vector<std::int64_t>& pads, std::vector<ir::Attr>& attributes) {
+  const std::size_t axes = pads.size() / 2;
+  const Sizes stated = explicit_pads(call, axes);
+  Sizes further(axes, 0);
+  for (std::size_t a = 0; a < axes; ++a) {
+    const std::int64_t end = pads[a] + pads[a + axes] - stated[a];
+    if (stated[a] < 0 || end > stated[a + axes]) return call.refuse("its paddings do not give the size of its result");
+    pads[a] = stated[a];
+    pads[a + axes] = std::max<std::int64_t>(end, 0);
+    further[a] = pads[a + axes] - end;
+  }
+  attributes.push_back({"output_padding", further});
+}
+
 /// The node states the size of its result. With windows as far apart as they are wide, that size may be unknown: nothing is cut off.
 void map_transposed_convolution(Call& call) {
   auto& onnx = call.onnx;
@@ -84,8 +101,12 @@ void map_transposed_convolution(Call& call) {
   std::vector<ir::Attr> attributes = foreign::valid_window(window);
   const Val first = to_channels_first(call, x);
   const foreign::Shape result = result_sizes(call, axes);
-  if (!result.empty() || window.kernel != window.strides)
-    attributes.push_back({"pads", foreign::transposed_pads(call, first, window, result)});
+  const bool is_explicit = call.text("padding") == "EXPLICIT";
+  if (is_explicit || !result.empty() || window.kernel != window.strides) {
+    std::vector<std::int64_t> pads = foreign::transposed_pads(call, first, window, result);
+    if (is_explicit) begin_as_stated(call, pads, attributes);
+    attributes.push_back({"pads", pads});
+  }
   // [spatial..., out, in]: the input's channels come first in ONNX.
   std::vector<Val> inputs = {first, outputs_first(onnx, filter, axes)};
   if (call.has("bias")) inputs.push_back(call.tensor("bias"));

@@ -112,30 +112,11 @@ void map_pad(Call& call) {
   call.result(onnx.emit("Pad", inputs));
 }
 
-/// SYMMETRIC repeats the border itself: what lies behind it reversed, axis by axis.
-Val mirrored_with_border(Call& call, Val x) {
-  auto& onnx = call.onnx;
-  const std::vector<std::int64_t> pairs = known_integers(call, "paddings");
-  if (call.refused() || pairs.size() != 2 * call.rank(x)) return x;
-  for (std::size_t axis = 0; axis < pairs.size() / 2; ++axis) {
-    const std::int64_t before = pairs[2 * axis], after = pairs[2 * axis + 1], at = static_cast<std::int64_t>(axis);
-    constexpr std::int64_t far = std::int64_t{1} << 40;
-    std::vector<Val> parts = {x};
-    const auto mirrored = [&](std::int64_t from, std::int64_t to) {
-      return onnx.emit("Slice",
-                       {x, onnx.integers({from}), onnx.integers({to}), onnx.integers({at}), onnx.integers({-1})});
-    };
-    if (before > 0) parts.insert(parts.begin(), mirrored(before - 1, -far));
-    if (after > 0) parts.push_back(mirrored(-1, -1 - after));
-    if (parts.size() > 1) x = onnx.emit("Concat", parts, {{"axis", at}});
-  }
-  return x;
-}
-
 void map_mirror_pad(Call& call) {
   auto& onnx = call.onnx;
   const Val x = call.tensor("input");
-  if (call.text("mode") == "SYMMETRIC") return call.result(mirrored_with_border(call, x));
+  if (call.text("mode") == "SYMMETRIC")
+    return call.result(foreign::mirrored_with_border(call, x, known_integers(call, "paddings")));
   const Val pads = foreign::pads_of_pairs(onnx, call.tensor("paddings"));
   call.result(onnx.emit("Pad", {x, pads}, {{"mode", std::string("reflect")}}));
 }

@@ -85,10 +85,13 @@ void map_pad(Call& call) {
 
 void map_mirror_pad(Call& call) {
   const Val x = real(call, "x");
-  if (call.integer("mode", 0) != 0) {
-    // SYMMETRIC repeats the border itself, which ONNX's modes do not.
-    return call.refuse("ONNX does not mirror the border itself", "mode REFLECT has a counterpart");
+  const std::int64_t mode = call.integer("mode", 0);
+  if (mode == 1) {  // SYMMETRIC
+    const auto pairs = call.onnx.constant_integers(call.tensor("paddings"));
+    if (!pairs) return call.refuse("its paddings are not constant");
+    return give(call, foreign::mirrored_with_border(call, x, *pairs));
   }
+  if (mode != 0) return call.refuse("its mode is neither REFLECT nor SYMMETRIC");
   give(call, call.onnx.emit("Pad", {x, foreign::pads_of_pairs(call.onnx, call.tensor("paddings"))},
                             {{"mode", std::string("reflect")}}));
 }
