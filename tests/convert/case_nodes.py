@@ -215,6 +215,6 @@ def written_cases():
         for stated in nodes:
             cases.add(operator, stated)
     for path in sorted(DATA.glob("written/*.onnxtxt")):
-        for name, attributes in re.findall(r"= ([\w.]+) (?:<(.*?)> )?\(", path.read_text()):
+        for name, attributes in re.findall(r"= ([\w.]+) (?:<(.*?)> )?\(", path.read_text(), re.S):
             cases.add(name.replace("com.microsoft.", "com.microsoft::"), {k: v.strip('"') for k, v in re.findall(r'(\w+)(?:: \w+)? = ("[^"]*"|[-\w.]+|\[)', attributes)})
     return cases

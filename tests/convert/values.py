@@ -36,7 +36,8 @@ def values_of(folder, cases, schemas):
     values = {}
     for *value, default in sorted(read_values(folder), key=str):
         if is_possible(folder, value, cases, schemas):
-            values[tuple(value)] = values.get(tuple(value)) or default
+            _, of_schema = schemas.get(value[0], {}).get(value[1], (None, None))
+            values[tuple(value)] = values.get(tuple(value)) or default or (of_schema and of_schema.lower())
     return values
 
 

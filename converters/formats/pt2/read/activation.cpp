@@ -54,10 +54,16 @@ void map_leaky_relu(Call& call) {
   call.result(call.onnx.emit("LeakyRelu", {call.tensor("self")}, {{"alpha", slope}}));
 }
 
+/// scale * (x > 0 ? x : alpha * (exp(x * input_scale) - 1)); run_decompositions() makes a scaled one of SELU.
 void map_elu(Call& call) {
-  if (call.real("scale", 1) != 1 || call.real("input_scale", 1) != 1) return call.refuse("Elu has no scales in ONNX");
-  const auto alpha = static_cast<float>(call.real("alpha", 1));
-  call.result(call.onnx.emit("Elu", {call.tensor("self")}, {{"alpha", alpha}}));
+  auto& onnx = call.onnx;
+  const Val x = call.tensor("self");
+  const ElementType type = onnx.elem(x);
+  const double scale = call.real("scale", 1), input_scale = call.real("input_scale", 1);
+  const Val inside = input_scale == 1 ? x : onnx.emit("Mul", {x, onnx.scalar(type, input_scale)});
+  Val result = onnx.emit("Elu", {inside}, {{"alpha", static_cast<float>(call.real("alpha", 1))}});
+  if (input_scale != 1) result = onnx.emit("Where", {onnx.emit("Greater", {x, onnx.scalar(type, 0)}), x, result});
+  call.result(scale == 1 ? result : onnx.emit("Mul", {result, onnx.scalar(type, scale)}));
 }
 
 void map_selu(Call& call) { call.result(call.onnx.emit("Selu", {call.tensor("self")})); }

@@ -1,5 +1,6 @@
 // Normalizations.
 #include <algorithm>
+#include <limits>
 #include <optional>
 
 #include "converters/formats/pt2/mappings.h"
@@ -155,19 +156,23 @@ void map_instance_norm(Call& call) {
   call.result(onnx.emit("InstanceNormalization", {x, scale, bias}, {{"epsilon", epsilon}}));
 }
 
-/// x / sqrt(mean(x^2) + eps)
+/// x / sqrt(mean(x^2) + eps), of narrow types in float32, whose epsilon is the default.
 void map_rms_norm(Call& call) {
   auto& onnx = call.onnx;
-  const Val x = call.tensor("input");
-  const ElementType type = onnx.elem(x);
+  const Val given = call.tensor("input");
+  const ElementType type = onnx.elem(given);
+  const ElementType wide = type == ElementType::float64 ? type : ElementType::float32;
+  const Val x = onnx.cast(given, wide);
   std::vector<std::int64_t> axes;
   const auto count = static_cast<std::int64_t>(call.integers("normalized_shape").size());
   for (std::int64_t axis = -count; axis < 0; ++axis) axes.push_back(axis);
-  if (!call.has("eps")) return call.refuse("an epsilon that PyTorch chooses by the type is not converted yet");
+  const double epsilon =
+      wide == ElementType::float64 ? std::numeric_limits<double>::epsilon() : std::numeric_limits<float>::epsilon();
   const Val mean = onnx.emit("ReduceMean", {onnx.emit("Mul", {x, x}), onnx.integers(axes)});
-  const Val root = onnx.emit("Sqrt", {onnx.emit("Add", {mean, call.number("eps", type)})});
-  const Val normal = onnx.emit("Div", {x, root});
-  call.result(call.has("weight") ? onnx.emit("Mul", {normal, call.tensor("weight")}) : normal);
+  const Val root = onnx.emit("Sqrt", {onnx.emit("Add", {mean, call.number("eps", wide, epsilon)})});
+  Val normal = onnx.emit("Div", {x, root});
+  if (call.has("weight")) normal = onnx.emit("Mul", {normal, onnx.cast(call.tensor("weight"), wide)});
+  call.result(onnx.cast(normal, type));
 }
 
 }  // namespace
