@@ -27,5 +27,5 @@ def add_to(case, weight):
             x=x, y=y, adj_x=True, adj_y=True, **h), ([2, 5, 3], F), ([2, 4, 5], F))
     case("reversesequence_batch_last", lambda x: tf.reverse_sequence(x, [2, 4, 1], seq_axis=0, batch_axis=1), ([4, 3, 2], F))
     for version in ("", "V2", "V3"):
-        case(f"fusedbatchnorm{version.lower()}_training", lambda x, f=getattr(raw, "FusedBatchNorm" + version): f(
-            x=x, scale=weight(3), offset=weight(3), mean=[], variance=[], is_training=True)[0], IMAGE)
+        case(f"fusedbatchnorm{version.lower()}_channels_first", lambda x, f=getattr(raw, "FusedBatchNorm" + version): f(
+            x=x, scale=weight(7), offset=weight(7), mean=weight(7), variance=tf.abs(weight(7)), is_training=False, data_format="NCHW")[0], IMAGE)

@@ -1,4 +1,6 @@
 """TFLite, by LiteRT or by the interpreter inside TensorFlow."""
+import collections
+
 from _protocol import THREADS, Backend, Model, import_runtime, number, option, serve
 from _values import Inner, Port, WorkerError, code_of, np
 
@@ -17,25 +19,37 @@ class Interpreted(Model):
         interpreter.allocate_tensors()
         self.names = self.signature_names()
         self.details = interpreter.get_input_details(), interpreter.get_output_details()
-        self.inputs, self.outputs = ([port_of(self.name(details), details) for details in side] for side in self.details)
-        self.places = [{self.name(details): details["index"] for details in side} for side in self.details]
+        named = [list(self.named(*side)) for side in zip(self.details, self.names)]
+        self.inputs, self.outputs = ([port_of(name, details) for name, details in side] for side in named)
+        self.places = [{name: details["index"] for name, details in side} for side in named]
 
-    def name(self, details):
-        return self.names.get(details["index"], details["name"])
+    @staticmethod
+    def named(side, names):
+        """Ports with their names, in order. Outputs that are one tensor have the names of that in turn."""
+        turns = collections.Counter()
+        for details in side:
+            place = details["index"]
+            known = names.get(place, [])
+            yield known[turns[place]] if turns[place] < len(known) else details["name"], details
+            turns[place] += 1
 
     def signature_names(self):
-        """The names that the file's only signature gives to tensors, by index: those that the model had before its conversion."""
+        """The names that the file's only signature gives to inputs and to outputs, by the tensor's index: those that the model had before its
+        conversion."""
+        names = [collections.defaultdict(list), collections.defaultdict(list)]
         signatures = self.interpreter.get_signature_list()
         if len(signatures) != 1:
-            return {}
+            return names
         runner = self.interpreter.get_signature_runner(next(iter(signatures)))
-        sides = [runner.get_input_details(), runner.get_output_details()]
-        return {details["index"]: name for side in sides for name, details in side.items()}
+        for of_side, side in zip(names, (runner.get_input_details(), runner.get_output_details())):
+            for name, details in side.items():
+                of_side[details["index"]].append(name)
+        return names
 
     def prepare(self, inputs, outputs):
         resized = False
-        for details in self.interpreter.get_input_details():
-            value = inputs[self.name(details)]
+        for name, details in self.named(self.interpreter.get_input_details(), self.names[0]):
+            value = inputs[name]
             if list(details["shape"]) != list(value.shape):
                 self.interpreter.resize_tensor_input(details["index"], value.shape)
                 resized = True
