@@ -191,16 +191,14 @@ class Measurement {
   }
 
   /// Some backends prepare when they see the sizes of inputs, so the first run counts as loading.
-  void run_first(Contender& contender) {
-    const auto first = turn(contender, 1);
-    if (!first) return;
-    contender.run_seconds = first->front().wall;
-    if (contender.report->warmups++ == 0) contender.report->first_seconds = contender.run_seconds;
-  }
-
-  void run_all_first() {
-    for (Contender& contender : contenders_)
-      if (contender.is_running() && !stopped()) run_first(contender);
+  void run_first() {
+    for (Contender& contender : contenders_) {
+      if (!contender.is_running() || stopped()) continue;
+      const auto first = turn(contender, 1);
+      if (!first) continue;
+      contender.run_seconds = first->front().wall;
+      if (contender.report->warmups++ == 0) contender.report->first_seconds = contender.run_seconds;
+    }
   }
 
   void warm_up(Contender& contender) {
@@ -257,7 +255,7 @@ class Measurement {
   void measure() {
     const Clock::time_point loading = Clock::now();
     open_all();
-    run_all_first();
+    run_first();
     report_.starts = starts_for(seconds_since(loading));
     MachineState before = MachineState::now();
     const double own_before = own_cpu_seconds();
@@ -268,7 +266,7 @@ class Measurement {
         const MachineState from = MachineState::now();
         const double own_from = own_cpu_seconds();
         start_anew();
-        run_all_first();
+        run_first();
         before.leave_out(from, MachineState::now());
         own_loading += own_cpu_seconds() - own_from;
       }

@@ -11,19 +11,20 @@ namespace {
 
 using plan::View;
 
-plan::Dims strides_of(const plan::Dims& dims) { return {dims[1] * dims[2] * dims[3], 1, dims[1] * dims[3], dims[1]}; }
-
 /// Whether channels lie side by side already, as they do where there is one, or one tap.
 bool is_in_order(const View& view) {
-  const plan::Dims strides = strides_of(view.dims);
+  const plan::Dims strides = channels_last_strides_of(view.dims);
   for (std::size_t axis = 0; axis < view.rank(); ++axis)
     if (view.dims[axis] != 1 && view.strides[axis] != strides[axis]) return false;
   return true;
 }
 
-std::vector<std::byte> reordered(const Tensor& tensor, const View& view) {
+/// In the order in which they lie then, with zeros behind the channels of each tap up to `channels`.
+std::vector<std::byte> reordered(const Tensor& tensor, const View& view, std::int64_t channels) {
   const auto width = static_cast<std::size_t>(storage_bits(view.type)) / 8;
-  std::vector<std::byte> result(static_cast<std::size_t>(view.size()) * width);
+  const std::size_t added = static_cast<std::size_t>(channels - view.dims[1]) * width;
+  std::vector<std::byte> result(static_cast<std::size_t>(view.dims[0] * view.dims[2] * view.dims[3] * channels) *
+                                width);
   const std::byte* from = tensor.bytes().data();
   std::byte* to = result.data();
   const plan::Dims& d = view.dims;
@@ -35,6 +36,7 @@ std::vector<std::byte> reordered(const Tensor& tensor, const View& view) {
                                   row * view.strides[2] + column * view.strides[3];
           std::memcpy(to, from + static_cast<std::size_t>(at) * width, width);
         }
+        to += added;
       }
     }
   }
@@ -42,6 +44,28 @@ std::vector<std::byte> reordered(const Tensor& tensor, const View& view) {
 }
 
 }  // namespace
+
+plan::Dims channels_last_strides_of(const plan::Dims& dims) {
+  return {dims[1] * dims[2] * dims[3], 1, dims[1] * dims[3], dims[1]};
+}
+
+Result<View> with_channels_last(plan::Plan& plan, const View& weights, std::int64_t channels) {
+  View changed = weights;
+  changed.dims[1] = channels;
+  changed.strides = channels_last_strides_of(changed.dims);
+  changed.offset = 0;
+  const plan::Dims in_memory = {changed.dims[0], changed.dims[2], changed.dims[3], channels};
+  auto tensor = Tensor::from_bytes(weights.type, in_memory,
+                                   reordered(plan.constants[plan.buffers[weights.buffer].index], weights, channels));
+  if (!tensor) return tensor.error();
+  changed.buffer = static_cast<std::uint32_t>(plan.buffers.size());
+  plan.buffers.push_back({.home = plan::Home::constant,
+                          .type = weights.type,
+                          .bytes = tensor->bytes().size(),
+                          .index = plan.constants.size()});
+  plan.constants.push_back(*std::move(tensor));
+  return changed;
+}
 
 Result<void> channels_last_weights(plan::Plan& plan) {
   std::map<std::tuple<std::uint32_t, std::int64_t, plan::Dims, plan::Dims>, View> done;
@@ -52,18 +76,9 @@ Result<void> channels_last_weights(plan::Plan& plan) {
     if (buffer.home != plan::Home::constant || is_in_order(view)) continue;
     const auto [at, is_new] = done.try_emplace({view.buffer, view.offset, view.dims, view.strides}, view);
     if (is_new) {
-      const plan::Dims in_memory = {view.dims[0], view.dims[2], view.dims[3], view.dims[1]};
-      auto tensor = Tensor::from_bytes(view.type, in_memory, reordered(plan.constants[buffer.index], view));
-      if (!tensor) return tensor.error();
-      View& changed = at->second;
-      changed.buffer = static_cast<std::uint32_t>(plan.buffers.size());
-      changed.offset = 0;
-      changed.strides = strides_of(view.dims);
-      plan.buffers.push_back({.home = plan::Home::constant,
-                              .type = view.type,
-                              .bytes = tensor->bytes().size(),
-                              .index = plan.constants.size()});
-      plan.constants.push_back(*std::move(tensor));
+      auto ordered = with_channels_last(plan, view, view.dims[1]);
+      if (!ordered) return ordered.error();
+      at->second = *std::move(ordered);
     }
     view = at->second;
   }

@@ -96,6 +96,13 @@ using RunnableGraph = Owned<DriverExec, &DriverFunctions::graph_exec_destroy>;
 using DeviceMemory = Owned<DevicePointer, &DriverFunctions::mem_free>;
 using PinnedMemory = Owned<void*, &DriverFunctions::mem_free_host>;
 
+/// What libraries ask of pointers, and what the driver gives.
+inline constexpr std::uint64_t device_alignment = 256;
+/// At least one unit of it.
+inline std::uint64_t aligned_bytes(std::uint64_t bytes) {
+  return ((bytes == 0 ? 1 : bytes) + device_alignment - 1) / device_alignment * device_alignment;
+}
+
 /// What follows is called while the device is current. Errors: out-of-memory, device-failed.
 Result<Stream> make_stream(const std::shared_ptr<const Device>& device);
 Result<Event> make_event(const std::shared_ptr<const Device>& device);

@@ -12,14 +12,8 @@ using plan::Home;
 
 namespace {
 
-// What libraries ask of pointers, and what the driver gives.
-constexpr std::uint64_t device_alignment = 256;
 // Smaller constants share one block: each block of the driver takes at least as much.
 constexpr std::uint64_t least_shared = std::uint64_t{64} << 10;
-
-std::uint64_t rounded_up(std::uint64_t bytes) {
-  return (bytes + device_alignment - 1) / device_alignment * device_alignment;
-}
 
 Result<void> upload(const Device& device, DevicePointer to, std::span<const std::byte> bytes) {
   if (bytes.empty()) return {};
@@ -78,7 +72,7 @@ Result<void> PlanMemory::place_constants(const std::shared_ptr<const Device>& de
       constants_.push_back(*std::move(memory));
     } else {
       small.push_back(b);
-      small_bytes += rounded_up(std::max<std::uint64_t>(bytes.size(), 1));
+      small_bytes += aligned_bytes(bytes.size());
     }
   }
   if (small.empty()) return {};
@@ -90,14 +84,14 @@ Result<void> PlanMemory::place_constants(const std::shared_ptr<const Device>& de
     const auto bytes = plan.constants[plan.buffers[b].index].bytes();
     std::copy(bytes.begin(), bytes.end(), content.begin() + static_cast<std::ptrdiff_t>(offset));
     device_[b] = *block + offset;
-    offset += rounded_up(std::max<std::uint64_t>(bytes.size(), 1));
+    offset += aligned_bytes(bytes.size());
   }
   return upload(*device, *block, content);
 }
 
 Result<void> PlanMemory::place_values(const std::shared_ptr<const Device>& device, const plan::Plan& plan,
                                       const Options& options) {
-  const std::uint64_t arena = rounded_up(std::max<std::uint64_t>(plan.arena_bytes, 1));
+  const std::uint64_t arena = aligned_bytes(plan.arena_bytes);
   std::uint64_t rest = arena;
   std::vector<std::uint64_t> offsets(plan.buffers.size());
   for (std::uint32_t b = 0; b < plan.buffers.size(); ++b) {
@@ -111,7 +105,7 @@ Result<void> PlanMemory::place_values(const std::shared_ptr<const Device>& devic
       offsets[b] = buffer.offset;
     } else {
       offsets[b] = rest;
-      rest += rounded_up(std::max<std::uint64_t>(buffer.bytes, 1));
+      rest += aligned_bytes(buffer.bytes);
     }
   }
   if (!options.apart) {
@@ -141,7 +135,7 @@ Result<void> PlanMemory::place_on_host(const std::shared_ptr<const Device>& devi
   for (std::uint32_t b = 0; b < plan.buffers.size(); ++b) {
     if (!is_pinned(b)) continue;
     offsets[b] = bytes;
-    bytes += rounded_up(std::max<std::uint64_t>(plan.buffers[b].bytes, 1));
+    bytes += aligned_bytes(plan.buffers[b].bytes);
   }
   if (bytes != 0) {
     auto block = allocate_pinned(device, bytes);

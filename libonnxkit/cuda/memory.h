@@ -37,6 +37,8 @@ class PlanMemory {
   static Result<PlanMemory> make(const std::shared_ptr<const Device>& device, const plan::Plan& plan,
                                  const Options& options, SharedConstants& shared);
 
+  /// Of the whole buffer.
+  DevicePointer begin(std::uint32_t buffer) const { return device_[buffer]; }
   /// The first element of a view.
   DevicePointer at(const plan::View& view) const;
   DevicePointer workspace() const { return workspace_; }

@@ -7,6 +7,7 @@
 #include "libonnxkit/base/dtype/dtype.h"
 #include "libonnxkit/cuda/channels_last_weights.h"
 #include "libonnxkit/cuda/pad_channels.h"
+#include "libonnxkit/cuda/stopwatch.h"
 #include "libonnxkit/plan/precision.h"
 
 namespace onnxkit::cuda {
@@ -31,15 +32,6 @@ Result<void> set_precision(plan::Plan& plan, const Shared& shared) {
   }
 }
 
-Result<void> pad_for_tensor_cores(plan::Plan& plan, const Shared& shared, std::vector<Step>& once) {
-  constexpr std::int64_t narrow_channels = 8, wide_channels = 4;
-  const auto is_narrow = [](ElementType type) { return type == ElementType::float16 || type == ElementType::bfloat16; };
-  if (auto padded = pad_channels(plan, is_narrow, narrow_channels, once); !padded) return padded;
-  if (shared.precision != Precision::tf32) return {};
-  return pad_channels(
-      plan, [](ElementType type) { return type == ElementType::float32; }, wide_channels, once);
-}
-
 }  // namespace
 
 Result<std::unique_ptr<plan::Executable>> ReadyPlan::make(plan::Plan plan, Shared& shared) {
@@ -48,7 +40,9 @@ Result<std::unique_ptr<plan::Executable>> ReadyPlan::make(plan::Plan plan, Share
                                      [](const auto& library) { return library->name() == "cudnn"; });
   std::vector<Step> once;
   if (has_cudnn) {
-    if (auto padded = pad_for_tensor_cores(plan, shared, once); !padded) return padded.error();
+    auto padded = pad_channels(plan, shared.precision == Precision::tf32);
+    if (!padded) return padded.error();
+    once = *std::move(padded);
     if (auto ordered = channels_last_weights(plan); !ordered) return ordered.error();
   }
   std::unique_ptr<ReadyPlan> ready(new ReadyPlan(std::move(plan), shared));
@@ -247,13 +241,6 @@ std::optional<ReadyPlan::Copy> ReadyPlan::copy_of(const View& view) const {
               .device = memory_->at(view)};
 }
 
-DevicePointer ReadyPlan::begin_of(std::uint32_t buffer) const {
-  View all;
-  all.buffer = buffer;
-  all.type = ElementType::uint8;
-  return memory_->at(all);
-}
-
 bool ReadyPlan::is_sent_in_parts(const plan::Buffer& buffer) const {
   return buffer.home == Home::input && buffer.bytes >= HostCopies::large;
 }
@@ -262,7 +249,7 @@ void ReadyPlan::plan_copies() {
   const auto whole = [&](const plan::Port& port) -> std::optional<Copy> {
     const plan::Buffer& buffer = plan_.buffers[port.buffer];
     if (buffer.home == Home::slot || buffer.bytes == 0) return std::nullopt;
-    return Copy{.buffer = port.buffer, .begin = 0, .bytes = buffer.bytes, .device = begin_of(port.buffer)};
+    return Copy{.buffer = port.buffer, .begin = 0, .bytes = buffer.bytes, .device = memory_->begin(port.buffer)};
   };
   for (const plan::Port& port : plan_.inputs) {
     if (is_sent_in_parts(plan_.buffers[port.buffer])) continue;
@@ -375,7 +362,7 @@ Result<void> ReadyPlan::send(std::uint32_t buffer, std::span<const std::byte> by
     return {};
   }
   const Driver& driver = shared_.maker.device->driver();
-  const DevicePointer device = begin_of(buffer);
+  const DevicePointer device = memory_->begin(buffer);
   return shared_.copies.copy_in_parts(pinned, bytes, [&](std::size_t begin, std::size_t size) {
     return driver.check(driver->memcpy_h_to_d_async(device + begin, pinned + begin, size, stream_.get()),
                         "copying an input to it");
@@ -435,9 +422,9 @@ Result<void> ReadyPlan::fetch_outputs() {
     auto block = shared_.copies.block(buffer.bytes);
     if (!block) return block.error();
     fetched_[i] = *std::move(block);
-    auto begun =
-        driver.check(driver->memcpy_d_to_h_async(fetched_[i].get(), begin_of(number), buffer.bytes, stream_.get()),
-                     "copying an output from it");
+    auto begun = driver.check(
+        driver->memcpy_d_to_h_async(fetched_[i].get(), memory_->begin(number), buffer.bytes, stream_.get()),
+        "copying an output from it");
     if (!begun) return begun;
   }
   return {};

@@ -9,7 +9,6 @@
 #include "libonnxkit/cuda/kernels.h"
 #include "libonnxkit/cuda/memory.h"
 #include "libonnxkit/cuda/precision.h"
-#include "libonnxkit/cuda/stopwatch.h"
 #include "libonnxkit/plan/host_node.h"
 #include "libonnxkit/plan/planned.h"
 
@@ -95,7 +94,6 @@ class ReadyPlan : public plan::Executable {
   Result<void> tell_times(const Stretch& stretch, const plan::PlannedRun& run,
                           std::chrono::steady_clock::time_point start) const;
   std::optional<Copy> copy_of(const View& view) const;
-  DevicePointer begin_of(std::uint32_t buffer) const;
   /// Whether it goes to the device while it is copied, before the graph starts.
   bool is_sent_in_parts(const plan::Buffer& buffer) const;
   Result<void> send(std::uint32_t buffer, std::span<const std::byte> bytes);

@@ -1,21 +1,12 @@
 #include "libonnxkit/cuda/stopwatch.h"
 
 #include <algorithm>
+#include <limits>
 #include <unordered_map>
 
 #include "libonnxkit/base/dtype/dtype.h"
 
 namespace onnxkit::cuda {
-namespace {
-
-constexpr std::uint64_t memory_alignment = 256;
-
-std::uint64_t aligned(std::uint64_t bytes) {
-  return (std::max<std::uint64_t>(bytes, 1) + memory_alignment - 1) / memory_alignment * memory_alignment;
-}
-
-}  // namespace
-
 Result<std::unique_ptr<Stopwatch>> Stopwatch::make(const std::shared_ptr<const Device>& device) {
   std::unique_ptr<Stopwatch> watch(new Stopwatch(device));
   auto stream = make_stream(device);
@@ -67,9 +58,9 @@ Result<double> Stopwatch::run(const RunnableGraph& graph) {
 
 Result<double> Stopwatch::seconds_of(LibraryCall& call, const plan::Plan& plan, double best) {
   std::unordered_map<std::uint32_t, std::uint64_t> places;
-  std::uint64_t bytes = aligned(call.workspace_bytes());
+  std::uint64_t bytes = aligned_bytes(call.workspace_bytes());
   for (const View& view : call.operands()) {
-    if (places.emplace(view.buffer, bytes).second) bytes += aligned(plan.buffers[view.buffer].bytes);
+    if (places.emplace(view.buffer, bytes).second) bytes += aligned_bytes(plan.buffers[view.buffer].bytes);
   }
   if (auto reserved = reserve(bytes); !reserved) return reserved.error();
   std::vector<void*> pointers;
@@ -100,6 +91,21 @@ Result<double> Stopwatch::seconds_of(LibraryCall& call, const plan::Plan& plan, 
     least = i == 0 ? *seconds / times : std::min(least, *seconds / times);
   }
   return least;
+}
+
+std::optional<std::size_t> Stopwatch::fastest(LibraryCall& call, const plan::Plan& plan, std::size_t count,
+                                              const std::function<void(std::size_t)>& use) {
+  std::optional<std::size_t> found;
+  double best = std::numeric_limits<double>::infinity();
+  for (std::size_t way = 0; way < count; ++way) {
+    use(way);
+    const auto seconds = seconds_of(call, plan, best);
+    if (!seconds || *seconds >= best) continue;
+    best = *seconds;
+    found = way;
+  }
+  use(found.value_or(0));
+  return found;
 }
 
 }  // namespace onnxkit::cuda

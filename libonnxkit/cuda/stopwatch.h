@@ -12,11 +12,15 @@ class Stopwatch {
   /// Errors: device-failed.
   static Result<std::unique_ptr<Stopwatch>> make(const std::shared_ptr<const Device>& device);
 
-  /// Seconds that the device takes for a call of a step of `plan`, launched as a part of a graph: the least of several; after one run only, where
-  /// that took more than twice `best`. Errors: those of the call; out-of-memory.
-  Result<double> seconds_of(LibraryCall& call, const plan::Plan& plan, double best);
+  /// The fastest of `count` ways to make a call of a step of `plan`, all of which `use` switches to; that one is used at the end. A way that fails is
+  /// none; where all do, the first is used.
+  std::optional<std::size_t> fastest(LibraryCall& call, const plan::Plan& plan, std::size_t count,
+                                     const std::function<void(std::size_t)>& use);
 
  private:
+  /// Seconds that the device takes for a call that is launched as a part of a graph: the least of several; after one run only, where that took more
+  /// than twice `best`.
+  Result<double> seconds_of(LibraryCall& call, const plan::Plan& plan, double best);
   explicit Stopwatch(std::shared_ptr<const Device> device) : device_(std::move(device)) {}
   Result<void> reserve(std::uint64_t bytes);
   Result<RunnableGraph> capture(LibraryCall& call, std::span<void* const> pointers, void* workspace, int times);

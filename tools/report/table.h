@@ -12,6 +12,7 @@ class Table {
   /// A title that begins with '>' is of a column that is flush right.
   explicit Table(std::vector<std::string> titles);
 
+  std::size_t columns() const { return widths_.size(); }
   void add(std::vector<std::string> cells, std::string_view paint = {});
   /// Lines that begin with two blanks; where there is paint it goes on column `painted_column`.
   std::string text(std::size_t painted_column, bool color) const;

@@ -1,7 +1,6 @@
 #include "libonnxkit/cuda/libraries/cublaslt_library.h"
 
 #include <algorithm>
-#include <limits>
 #include <unordered_map>
 
 #include <fmt/core.h>
@@ -254,19 +253,12 @@ Result<void> ProductCall::choose(const Preparation& preparation) {
   }
   const auto found = session_->find(description_, descriptors_, preparation.most_workspace);
   if (!found) return found.error();
-  Choice fastest = found->front();
-  double best = std::numeric_limits<double>::infinity();
-  for (const Choice& choice : *found) {
-    if (!preparation.stopwatch || found->size() < 2) break;
-    choice_ = choice;
-    const auto seconds = preparation.stopwatch->seconds_of(*this, preparation.plan, best);
-    if (!seconds || *seconds >= best) continue;
-    best = *seconds;
-    fastest = choice;
-    fastest.of = found->size();
-  }
-  choice_ = fastest;
-  session_->choices.emplace(key, fastest);
+  const auto use = [&](std::size_t way) { choice_ = (*found)[way]; };
+  use(0);
+  if (preparation.stopwatch && found->size() > 1 &&
+      preparation.stopwatch->fastest(*this, preparation.plan, found->size(), use))
+    choice_.of = found->size();
+  session_->choices.emplace(key, choice_);
   return {};
 }
 

@@ -238,23 +238,14 @@ EngineRules rules_of(const plan::Step& step, const Preparation& preparation) {
   return rules;
 }
 
-/// Uses the fastest engine of a graph. One that fails while it is measured is none.
+/// Uses the fastest engine of a graph.
 void measure_engines(const std::shared_ptr<CudnnPrepared>& prepared, const CudnnWritten& written,
                      const Preparation& preparation) {
   CudnnGraph& graph = *prepared->graph;
   if (!preparation.stopwatch || graph.choices() < 2) return;
   CudnnCall call(prepared, written.operands, false);
-  double best = std::numeric_limits<double>::infinity();
-  std::size_t fastest = 0;
-  for (std::size_t choice = 0; choice < graph.choices(); ++choice) {
-    graph.use(choice);
-    const auto seconds = preparation.stopwatch->seconds_of(call, preparation.plan, best);
-    if (!seconds || *seconds >= best) continue;
-    best = *seconds;
-    fastest = choice;
-    prepared->is_measured = true;
-  }
-  graph.use(fastest);
+  const auto use = [&graph](std::size_t choice) { graph.use(choice); };
+  prepared->is_measured = preparation.stopwatch->fastest(call, preparation.plan, graph.choices(), use).has_value();
 }
 
 Result<LibraryStep> Cudnn::call_of(CudnnWritten written, const EngineRules& rules, const Preparation& preparation) {

@@ -73,13 +73,9 @@ std::vector<std::string> bench_remarks(const BenchReport& report) {
   return remarks;
 }
 
-bool has_device_times(const BenchReport& report) {
-  return std::any_of(report.sides.begin(), report.sides.end(),
-                     [](const BenchSideReport& side) { return side.on_device.has_value(); });
-}
-
 Table bench_table(const BenchReport& report) {
-  const bool has_device = has_device_times(report);
+  const bool has_device = std::any_of(report.sides.begin(), report.sides.end(),
+                                      [](const BenchSideReport& side) { return side.on_device.has_value(); });
   Table table(bench_columns(has_device));
   for (const BenchSideReport& side : report.sides)
     table.add(bench_row(side, has_device), bench_is_wrong(side) ? bench_red : std::string_view());
@@ -97,7 +93,8 @@ std::string bench_text(const std::vector<Benchmark>& benchmarks, bool color) {
                         report.processor.empty() ? "unknown processor" : without_controls(report.processor),
                         report.processors, report.processors == 1 ? "processor" : "processors",
                         without_controls(report.inputs), report.seconds);
-    text += bench_table(report).text(bench_columns(has_device_times(report)).size() - 1, color);
+    const Table table = bench_table(report);
+    text += table.text(table.columns() - 1, color);
     for (const std::string& remark : bench_remarks(report)) text += "  " + remark + "\n";
     text += bench_profiles_text(report);
   }
