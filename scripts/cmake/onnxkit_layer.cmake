@@ -1,11 +1,7 @@
-# Code outside of loops over elements is optimised only as far as it takes little time to build.
-set(ONNXKIT_QUICK_FLAGS $<$<CONFIG:Release>:-O1>)
-
-# What every program and test of ours is compiled with, and ONNXKIT_PROGRAM_FLAGS on top.
+# What every program and test of ours is compiled with.
 function(onnxkit_program_options target)
   onnxkit_common_options(${target})
-  separate_arguments(flags UNIX_COMMAND "${ONNXKIT_PROGRAM_FLAGS}")
-  target_compile_options(${target} PRIVATE ${ONNXKIT_QUICK_FLAGS} ${flags})
+  target_compile_options(${target} PRIVATE ${ONNXKIT_QUICK_FLAGS})
 endfunction()
 
 function(onnxkit_common_options target)
@@ -134,8 +130,10 @@ function(onnxkit_layer name)
   else()
     onnxkit_quick_layer_options(onnxkit_${name})
   endif()
-  if(NOT layer_FAST OR CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  if(NOT layer_FAST)
     onnxkit_precompile(onnxkit_${name} layers)
+  elseif(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    onnxkit_precompile(onnxkit_${name} fast_layers)
   endif()
 endfunction()
 

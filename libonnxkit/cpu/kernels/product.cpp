@@ -171,6 +171,7 @@ void write_numbers(std::uint8_t* panel, const std::vector<std::uint8_t>& column,
 }  // namespace
 
 void pack_numbers(ThreadPool& threads, float* to, const NumberBlocks& numbers, const ReadColumn& read, const Isa& isa) {
+  if (numbers.k == 0) return;  // `to` may be null then
   const int64_t blocks = numbers.blocks(), columns = round_to(numbers.n, isa.lanes);
   float *const scales = to, *const zeros = to + blocks * columns;
   auto* const bytes = reinterpret_cast<std::uint8_t*>(to + 2 * blocks * columns);
