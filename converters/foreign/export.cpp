@@ -7,6 +7,7 @@
 
 #include "checker/collector.h"
 #include "converters/foreign/unused.h"
+#include "libonnxkit/base/checked.h"
 #include "libonnxkit/base/dtype/dtype.h"
 #include "libonnxkit/base/system/forget_pages.h"
 #include "libonnxkit/ir/scope.h"
@@ -34,6 +35,24 @@ std::optional<std::string> bytes_of_known(const checker::Constant& known) {
   std::string bytes(*size, '\0');
   encode_integers(known.type, *values, std::as_writable_bytes(std::span(bytes.data(), bytes.size())));
   return bytes;
+}
+
+/// A value with more elements than 63 bits count: no framework holds it, and strides could not be computed. Empty axes count as one element.
+std::optional<Error> too_large_value(const ir::Model& model, const checker::InferredModel& inferred) {
+  for (const auto& scope : ir::graph_scopes(model)) {
+    const ir::Graph& graph = *scope->graph;
+    for (std::size_t v = 0; v < graph.values.size(); ++v) {
+      const checker::ValueInfo* known = inferred.find(graph, ir::ValueId{static_cast<std::uint32_t>(v)});
+      if (!known || !known->type.is_tensor() || !known->type.shape) continue;
+      std::vector<std::int64_t> sizes;
+      for (const Dim dim : *known->type.shape)
+        if (dim.is_constant()) sizes.push_back(std::max<std::int64_t>(dim.constant(), 1));
+      if (!checked_element_count(sizes))
+        return make_error("not-supported", fmt::format("value {} has more elements than an int64 can count",
+                                                       quote(graph.values[v].name.view())));
+    }
+  }
+  return std::nullopt;
 }
 
 std::optional<std::size_t> refusal_of(const Node& node) {
@@ -73,6 +92,7 @@ Exporter::Exporter(const ir::Model& model, const Writers& writers, std::string_v
 }
 
 Result<Model> Exporter::run(std::vector<Diagnostic>& findings) {
+  if (const auto fault = too_large_value(source_, inferred_)) return *fault;
   WriteFrame frame;
   model_.graph = write_graph(frame, *source_.graph);
   if (fault_) return *fault_;

@@ -75,10 +75,11 @@ def main(about, folder, *endings, options_of=lambda name: ()):
     parser.add_argument("--program", required=True, type=pathlib.Path)
     parser.add_argument("--verbose", action="store_true")
     parser.add_argument("--convert-only", action="store_true", help="for sanitizers, which have check and diff in other tests")
+    parser.add_argument("--every", type=int, default=1, metavar="N", help="the first, and every N-th after it")
     parser.add_argument("names", nargs="*")
     options = parser.parse_args()
     suite = Suite(options.verbose)
-    for source in sorted(path for ending in endings for path in (ROOT / folder).glob("*" + ending)):
+    for source in sorted(path for ending in endings for path in (ROOT / folder).glob("*" + ending))[:: options.every]:
         if options.names and source.stem not in options.names:
             continue
         with tempfile.TemporaryDirectory() as results:

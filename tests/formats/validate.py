@@ -181,6 +181,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--program", required=True, type=pathlib.Path)
     parser.add_argument("--sarif-schema", type=pathlib.Path, default=HERE / "sarif-used.schema.json")
+    parser.add_argument("--every", type=int, default=1, metavar="N", help="of each command the first call, and every N-th after it")
     options = parser.parse_args()
     schemas = ROOT / "docs/json"
 
@@ -206,7 +207,7 @@ def main():
                    for command in ("infer", "run", "inspect", "diff", "bench", "ops"))]
         for command, form, schema, more_faults, calls in forms:
             holds = validator(schema)
-            for call in calls:
+            for call in calls[:: options.every]:
                 report, status = output(options.program.resolve(), command, [*call, "--format", form])
                 faults = [f"{fault.json_path}: {fault.message[:300]}" for fault in holds.iter_errors(report)]
                 faults = faults or list(more_faults(report, status))
