@@ -55,9 +55,10 @@ function(onnxkit_precompile target group)
   endif()
 endfunction()
 
-# onnxkit_source_options(source options...): of one file with loops over elements, which shares no precompiled headers for that.
+# onnxkit_source_options(source options...): of one file with loops over elements, which shares no precompiled headers for that. It is optimised with
+# sanitizers (None), too.
 function(onnxkit_source_options source)
-  set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:Release>:-O3>;${ARGN}" SKIP_PRECOMPILE_HEADERS ON)
+  set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:Release>:-O3>;$<$<CONFIG:None>:-O1>;${ARGN}" SKIP_PRECOMPILE_HEADERS ON)
 endfunction()
 
 # onnxkit_batch(name variable): the sources in a variable as files that include ONNXKIT_BATCH of them each, in order, which parses once what they share.

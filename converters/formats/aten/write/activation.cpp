@@ -89,9 +89,10 @@ void map_shrink(WriteCall& call) {
   const ValueId x = call.input(0);
   const Type type = call.output_type();
   const ValueId zeros = call.emit("aten.zeros_like.default", {{"self", x}}, type);
-  const ValueId above =
-      where(call, compare_number(call, "aten.gt.Scalar", x, limit), add_number(call, x, -bias), zeros, type);
-  call.result(where(call, compare_number(call, "aten.lt.Scalar", x, -limit), add_number(call, x, bias), above, type));
+  const ValueId is_above = compare_number(call, "aten.gt.Scalar", x, limit);
+  const ValueId above = where(call, is_above, add_number(call, x, -bias), zeros, type);
+  const ValueId is_below = compare_number(call, "aten.lt.Scalar", x, -limit);
+  call.result(where(call, is_below, add_number(call, x, bias), above, type));
 }
 
 void softmax_over_axis(WriteCall& call, std::string_view op) {

@@ -73,8 +73,8 @@ void map_dequantize_linear(WriteCall& call) {
   ValueId x = call.input(0);
   if (call.has(2)) {
     const ValueId zero = beside(call, call.input(2), rank, axis, block_of(call), size);
-    x = binary(call, "aten.sub.Tensor", cast(call, x, wide), cast(call, zero, wide),
-               with_elem(call.output_type(), wide));
+    const ValueId wide_x = cast(call, x, wide);
+    x = binary(call, "aten.sub.Tensor", wide_x, cast(call, zero, wide), with_elem(call.output_type(), wide));
   }
   const ValueId scale = beside(call, call.input(1), rank, axis, block_of(call), size);
   call.result(binary(call, "aten.mul.Tensor", cast(call, x, elem), scale, call.output_type()));

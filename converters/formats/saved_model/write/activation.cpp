@@ -38,19 +38,22 @@ void map_elu(WriteCall& call) {
   const double alpha = call.real("alpha", 1);
   const ValueId x = call.input(0);
   if (alpha == 1) return call.result(unary(call, "Elu", x));
-  call.result(binary(call, "AddV2", unary(call, "Relu", x), below_zero(call, x, 1, alpha)));
+  const ValueId above = unary(call, "Relu", x);
+  call.result(binary(call, "AddV2", above, below_zero(call, x, 1, alpha)));
 }
 
 void map_celu(WriteCall& call) {
   const double alpha = call.real("alpha", 1);
   const ValueId x = call.input(0);
-  call.result(binary(call, "AddV2", unary(call, "Relu", x), below_zero(call, x, alpha, alpha)));
+  const ValueId above = unary(call, "Relu", x);
+  call.result(binary(call, "AddV2", above, below_zero(call, x, alpha, alpha)));
 }
 
 void map_selu(WriteCall& call) {
   const double alpha = call.real("alpha", 1.6732631921768188), gamma = call.real("gamma", 1.0507010221481323);
   const ValueId x = call.input(0);
-  const ValueId sum = binary(call, "AddV2", unary(call, "Relu", x), below_zero(call, x, 1, alpha));
+  const ValueId above = unary(call, "Relu", x);
+  const ValueId sum = binary(call, "AddV2", above, below_zero(call, x, 1, alpha));
   call.result(binary(call, "Mul", sum, gamma));
 }
 
@@ -73,8 +76,10 @@ void map_shrink(WriteCall& call) {
   const double bias = call.real("bias", 0), lambd = call.real("lambd", 0.5);
   const ValueId x = call.input(0);
   const auto at = [&](double value) { return call.scalar(call.elem(0), value); };
-  const ValueId above = select(call, compare(call, "Greater", x, at(lambd)), binary(call, "Sub", x, bias), at(0));
-  call.result(select(call, compare(call, "Less", x, at(-lambd)), binary(call, "AddV2", x, bias), above));
+  const ValueId is_above = compare(call, "Greater", x, at(lambd)), nearer_from_above = binary(call, "Sub", x, bias);
+  const ValueId above = select(call, is_above, nearer_from_above, at(0));
+  const ValueId is_below = compare(call, "Less", x, at(-lambd)), nearer_from_below = binary(call, "AddV2", x, bias);
+  call.result(select(call, is_below, nearer_from_below, above));
 }
 
 /// Along the last axis, where the operator works.

@@ -157,7 +157,8 @@ void map_recurrent(WriteCall& call) {
   const auto start = [&](std::size_t input, std::int64_t at) {
     if (call.has(input)) return row(call, outside(call.input(input)), at);
     const Shape shape = {batch, Dim(*hidden)};
-    return fill(call, sizes_vector(call, shape), call.scalar(call.elem(0), 0), Type::tensor(call.elem(0), shape));
+    const ValueId sizes = sizes_vector(call, shape);
+    return fill(call, sizes, call.scalar(call.elem(0), 0), Type::tensor(call.elem(0), shape));
   };
   std::vector<ValueId> all, last_h, last_c;
   for (std::int64_t d = 0; d < directions; ++d) {

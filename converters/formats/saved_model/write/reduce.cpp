@@ -21,8 +21,10 @@ ValueId computed_axes(WriteCall& call) {
   if (count && *count > 0) return given;
   const auto rank = static_cast<std::int64_t>(call.rank(0));
   const ValueId all = counted(call, Dim(rank));
-  const ValueId is_none = compare(call, "Equal", sizes_of(call, given), numbers(call, {0}));
-  const ValueId last = binary(call, "Mul", cast(call, is_none, ElementType::int32), numbers(call, {rank}));
+  const ValueId sizes = sizes_of(call, given);
+  const ValueId is_none = compare(call, "Equal", sizes, numbers(call, {0}));
+  const ValueId one_if_none = cast(call, is_none, ElementType::int32);
+  const ValueId last = binary(call, "Mul", one_if_none, numbers(call, {rank}));
   const Type open = Type::tensor(ElementType::int32, {Dim()});
   const ValueId those = call.emit(
       "StridedSlice", {{"input", all}, {"begin", numbers(call, {0})}, {"end", last}, {"strides", numbers(call, {1})}},

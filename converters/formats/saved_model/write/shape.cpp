@@ -118,7 +118,8 @@ void map_constant_of_shape(WriteCall& call) {
     auto reader = ir::ElementReader::open(*filling);
     if (!reader || reader->read(std::span(&number, 1)) != 1) return call.refuse("its value cannot be read");
   }
-  call.result(fill(call, shape_operand(call, 0, type), call.scalar(type.elem, number), type));
+  const ValueId sizes = shape_operand(call, 0, type);
+  call.result(fill(call, sizes, call.scalar(type.elem, number), type));
 }
 
 void map_range(WriteCall& call) {

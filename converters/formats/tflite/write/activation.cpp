@@ -137,19 +137,22 @@ void map_elu(WriteCall& call) {
   const double alpha = call.real("alpha", 1);
   const ValueId x = call.input(0);
   if (alpha == 1) return call.result(unary(call, "ELU", x));
-  call.result(binary(call, "ADD", unary(call, "RELU", x), below_zero(call, x, 1, alpha)));
+  const ValueId above = unary(call, "RELU", x);
+  call.result(binary(call, "ADD", above, below_zero(call, x, 1, alpha)));
 }
 
 void map_celu(WriteCall& call) {
   const double alpha = call.real("alpha", 1);
   const ValueId x = call.input(0);
-  call.result(binary(call, "ADD", unary(call, "RELU", x), below_zero(call, x, alpha, alpha)));
+  const ValueId above = unary(call, "RELU", x);
+  call.result(binary(call, "ADD", above, below_zero(call, x, alpha, alpha)));
 }
 
 void map_selu(WriteCall& call) {
   const double alpha = call.real("alpha", 1.6732631921768188), gamma = call.real("gamma", 1.0507010221481323);
   const ValueId x = call.input(0);
-  const ValueId sum = binary(call, "ADD", unary(call, "RELU", x), below_zero(call, x, 1, alpha));
+  const ValueId above = unary(call, "RELU", x);
+  const ValueId sum = binary(call, "ADD", above, below_zero(call, x, 1, alpha));
   call.result(binary(call, "MUL", sum, gamma));
 }
 
@@ -190,7 +193,8 @@ void map_log_softmax(WriteCall& call) { along_last_axis(call, "LOG_SOFTMAX"); }
 
 void map_tan(WriteCall& call) {
   const ValueId x = call.input(0);
-  call.result(binary(call, "DIV", unary(call, "SIN", x), unary(call, "COS", x)));
+  const ValueId sine = unary(call, "SIN", x);
+  call.result(binary(call, "DIV", sine, unary(call, "COS", x)));
 }
 
 /// The angle of (1, x); the kernel does not broadcast.
@@ -204,7 +208,8 @@ void map_atan(WriteCall& call) {
 
 void map_cosh(WriteCall& call) {
   const ValueId x = call.input(0);
-  const ValueId sum = binary(call, "ADD", unary(call, "EXP", x), unary(call, "EXP", unary(call, "NEG", x)));
+  const ValueId power = unary(call, "EXP", x);
+  const ValueId sum = binary(call, "ADD", power, unary(call, "EXP", unary(call, "NEG", x)));
   call.result(binary(call, "MUL", sum, 0.5));
 }
 
@@ -244,15 +249,16 @@ void map_acosh(WriteCall& call) {
 /// log1p(2 |x| / (1 - |x|)) / 2
 void map_atanh(WriteCall& call) {
   const ValueId size = unary(call, "ABS", call.input(0)), one = call.scalar(call.elem(0), 1);
-  const ValueId ratio = binary(call, "DIV", binary(call, "ADD", size, size), binary(call, "SUB", one, size));
+  const ValueId twice = binary(call, "ADD", size, size);
+  const ValueId ratio = binary(call, "DIV", twice, binary(call, "SUB", one, size));
   call.result(with_sign_of(call, call.input(0), binary(call, "MUL", log_of_one_plus(call, ratio), 0.5)));
 }
 
 /// The angle of (√((1 - x) (1 + x)), x), or of the two exchanged.
 void map_arc(WriteCall& call) {
   const ValueId x = call.input(0), one = call.scalar(call.elem(0), 1);
-  const ValueId across =
-      unary(call, "SQRT", binary(call, "MUL", binary(call, "SUB", one, x), binary(call, "ADD", one, x)));
+  const ValueId below_one = binary(call, "SUB", one, x);
+  const ValueId across = unary(call, "SQRT", binary(call, "MUL", below_one, binary(call, "ADD", one, x)));
   const bool is_sine = call.node.op_type == "Asin";
   call.result(binary(call, "ATAN2", is_sine ? x : across, is_sine ? across : x));
 }

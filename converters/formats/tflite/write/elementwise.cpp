@@ -89,7 +89,8 @@ void map_div(WriteCall& call) {
 
 /// The remainder of reals has the sign of x; that of the magnitudes needs no correction, so that of an infinite y is x.
 void remainder_of_reals(WriteCall& call, ValueId x, ValueId y) {
-  const ValueId rest = binary(call, "FLOOR_MOD", unary(call, "ABS", x), unary(call, "ABS", y));
+  const ValueId size = unary(call, "ABS", x);
+  const ValueId rest = binary(call, "FLOOR_MOD", size, unary(call, "ABS", y));
   const ValueId is_below = compare(call, "LESS", x, call.scalar(call.type_of(x).elem, 0));
   call.result(select(call, is_below, unary(call, "NEG", rest), rest));
 }
@@ -102,8 +103,8 @@ void map_mod(WriteCall& call) {
   // With the sign of x: where the remainder is not 0 and has the other sign, y less.
   const ElementType elem = call.type_of(x).elem;
   const ValueId zero = call.scalar(elem, 0);
-  const ValueId differs =
-      compare(call, "NOT_EQUAL", compare(call, "LESS", x, zero), compare(call, "LESS", floored, zero));
+  const ValueId is_below = compare(call, "LESS", x, zero);
+  const ValueId differs = compare(call, "NOT_EQUAL", is_below, compare(call, "LESS", floored, zero));
   const ValueId moves = compare(call, "LOGICAL_AND", differs, compare(call, "NOT_EQUAL", floored, zero));
   give(call, select(call, moves, binary(call, "SUB", floored, y), floored));
 }

@@ -35,7 +35,8 @@ void resize_open(WriteCall& call, const foreign::OpenResize& open) {
   } else {
     const Type all_type = Type::tensor(ElementType::int32, Shape{Dim(4)});
     const ValueId all = call.emit("SHAPE", {{"x", call.input(0)}, {"out_type", ElementType::int32}}, all_type);
-    size = binary(call, "MUL", part(call, all, {1}, {3}, {1}, size_type), numbers(call, open.scales));
+    const ValueId picture = part(call, all, {1}, {3}, {1}, size_type);
+    size = binary(call, "MUL", picture, numbers(call, open.scales));
   }
   const bool is_linear = call.text("mode", "nearest") == "linear";
   call.result(call.emit(
