@@ -296,6 +296,7 @@ def creation():
     sizes = {0: {0: "n"}}
     case("zeros_open", lambda x: torch.zeros(x.shape[0], 3) + x.sum(), real(4, 2), dynamic=sizes)
     case("ones_like", lambda x: torch.ones_like(x) + x, real(3, 4))
+    case("random_not_needed", lambda x: (torch.rand(3), x + 1)[1], real(3))
     case("full", lambda x: torch.full((2, 3), 1.5) + x, real(3))
     case("full_like", lambda x: torch.full_like(x, 2.5) * x, real(3, 4))
     case("new_ones", lambda x: x.new_ones(3, 2) + x.sum(), real(4, 2))

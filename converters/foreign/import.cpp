@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "converters/foreign/unused.h"
 #include "libonnxkit/ir/scope.h"
 #include "libonnxkit/spec/op_table.h"
 
@@ -135,6 +136,17 @@ void Importer::fill_in(const Graph& graph, const Node& node) {
   }
 }
 
+/// Exporters keep what draws random numbers, also where nothing needs them.
+bool Importer::is_left_out(const Graph& graph, const Node& node) {
+  const auto refused = mappings_.refused().find(node.op);
+  if (refused == mappings_.refused().end() || !refused->second.is_free_of_effects) return false;
+  const auto [place, is_new] = needed_.try_emplace(&graph);
+  std::vector<bool>& needed = place->second;
+  if (is_new) needed = needed_values(graph);
+  return std::none_of(node.outputs.begin(), node.outputs.end(),
+                      [&](ValueId id) { return id != ValueId::none && needed[index_of(id)]; });
+}
+
 bool Importer::reads_unknown(const Graph& graph, const Node& node) const {
   const auto is_unknown = [&](const Argument& argument) {
     const auto* id = argument.as<ValueId>();
@@ -178,6 +190,8 @@ void Importer::map_node(const Graph& graph, const Node& node) {
   if (map) {
     Call call(*this, builder_, node, graph);
     map(call);
+  } else if (is_left_out(graph, node)) {
+    fill_in(graph, node);
   } else if (refused != mappings_.refused().end()) {
     refuse(std::string(refused->second.reason), std::string(refused->second.help));
   } else {

@@ -32,6 +32,7 @@ class Mappings {
   /// Operators that are refused for a reason of their own, and what may help.
   struct Refused {
     std::string_view reason, help = {};
+    bool is_free_of_effects = false;  ///< so that a node whose results nothing needs is left out, not refused
   };
   void refuse(std::initializer_list<std::string_view> ops, Refused why) {
     for (const std::string_view op : ops) refused_.insert_or_assign(op, why);
@@ -95,6 +96,7 @@ class Importer {
 
  private:
   void import_node(const Graph& graph, std::size_t index);
+  bool is_left_out(const Graph& graph, const Node& node);
   void map_node(const Graph& graph, const Node& node);
   void trace_made(std::size_t entry, std::size_t first);
   bool reads_unknown(const Graph& graph, const Node& node) const;
@@ -105,6 +107,7 @@ class Importer {
   OnnxBuilder builder_;
   std::int64_t opset_, needed_opset_ = 0;
   std::unordered_map<const Graph*, std::vector<Val>> values_;
+  std::unordered_map<const Graph*, std::vector<bool>> needed_;  ///< values, of graphs where that was asked
   Refusals refusals_;
   const Node* node_ = nullptr;
   std::size_t node_index_ = 0;

@@ -32,19 +32,6 @@ Error unknown_output(const fs::path& path) {
   return error;
 }
 
-bool has_content(const fs::path& path, const Sidecar& sidecar) {
-  const auto file = MappedFile::open(path);
-  if (!file || (*file)->bytes().size() != sidecar.size()) return false;
-  std::string_view left = (*file)->view();
-  return wire::write_sidecar(sidecar,
-                             [&](std::string_view piece) -> Result<void> {
-                               if (!left.starts_with(piece)) return make_error(ErrorKind::internal, "differs", {});
-                               left.remove_prefix(piece.size());
-                               return {};
-                             })
-      .ok();
-}
-
 /// What adds up the bytes that go through `sink`.
 ByteSink counted(ByteSink sink, std::uint64_t& size) {
   return [sink = std::move(sink), &size](std::string_view bytes) {
@@ -52,6 +39,8 @@ ByteSink counted(ByteSink sink, std::uint64_t& size) {
     return sink(bytes);
   };
 }
+
+constexpr std::size_t most_in_memory = std::size_t{1} << 25;
 
 /// One saving: data files first under hidden names, then everything is given its name in an order that leaves no gap.
 class Saving {
@@ -107,17 +96,33 @@ class Saving {
   }
 
   /// Weights pass through memory in steps, so that a large model does not fill it.
-  ByteSink sink_into(AtomicFile& file) const {
-    return [this, &file](std::string_view bytes) {
-      constexpr std::size_t step = std::size_t{1} << 25;
+  ByteSink in_steps(ByteSink sink) const {
+    return [this, sink = std::move(sink)](std::string_view bytes) {
       Result<void> status;
-      for (; status && !bytes.empty(); bytes.remove_prefix(std::min(step, bytes.size()))) {
-        const std::string_view piece = bytes.substr(0, step);
-        status = file.write(piece);
-        if (piece.size() == step) forget(piece);
+      for (; status && !bytes.empty(); bytes.remove_prefix(std::min(most_in_memory, bytes.size()))) {
+        const std::string_view piece = bytes.substr(0, most_in_memory);
+        status = sink(piece);
+        if (piece.size() == most_in_memory) forget(piece);
       }
       return status;
     };
+  }
+
+  ByteSink sink_into(AtomicFile& file) const {
+    return in_steps([&file](std::string_view piece) { return file.write(piece); });
+  }
+
+  bool has_content(const fs::path& path, const Sidecar& sidecar) const {
+    const auto file = MappedFile::open(path);
+    if (!file || (*file)->bytes().size() != sidecar.size()) return false;
+    std::string_view left = (*file)->view();
+    const auto compare = [&](std::string_view piece) -> Result<void> {
+      if (!left.starts_with(piece)) return make_error(ErrorKind::internal, "differs", {});
+      if (piece.size() == most_in_memory) forget_pages(**file, left.substr(0, most_in_memory));
+      left.remove_prefix(piece.size());
+      return {};
+    };
+    return wire::write_sidecar(sidecar, in_steps(compare)).ok();
   }
 
   void forget(std::string_view bytes) const {

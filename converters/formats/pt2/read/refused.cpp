@@ -1,0 +1,18 @@
+#include "converters/formats/pt2/mappings.h"
+
+namespace onnxkit::pt2 {
+
+void register_refused(Mappings& mappings);
+void register_refused(Mappings& mappings) {
+  mappings.refuse(
+      {"aten.rand.default", "aten.rand_like.default", "aten.randn.default", "aten.randn_like.default",
+       "aten.randint.default", "aten.randint.low", "aten.randint_like.default", "aten.randint_like.low_dtype",
+       "aten.randperm.default", "aten.bernoulli.default", "aten.bernoulli.p", "aten.multinomial.default",
+       "aten.normal.Tensor_Tensor", "aten.normal.Tensor_float", "aten.normal.float_Tensor", "aten.normal.default",
+       "aten.uniform.default", "aten.exponential.default", "aten.poisson.default"},
+      {.reason = "it draws random numbers",
+       .help = "draw them outside of the model, and give them to it as an input",
+       .is_free_of_effects = true});
+}
+
+}  // namespace onnxkit::pt2
