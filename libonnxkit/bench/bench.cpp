@@ -72,6 +72,18 @@ bool is_precise(const std::optional<Interval>& interval, double value, double go
   return interval && interval->high - interval->low <= 2 * goal * value;
 }
 
+/// A tiny model runs a thousand times in a round.
+void thin_out(std::vector<BenchRound>& rounds) {
+  constexpr std::size_t most = 21;
+  for (BenchRound& round : rounds) {
+    if (round.size() <= most) continue;
+    std::sort(round.begin(), round.end(), [](const RunTime& a, const RunTime& b) { return a.wall < b.wall; });
+    BenchRound kept;
+    for (std::size_t i = 0; i < most; ++i) kept.push_back(round[i * (round.size() - 1) / (most - 1)]);
+    round = std::move(kept);
+  }
+}
+
 /// One side while it is measured.
 struct Contender {
   const DiffSide* source = nullptr;
@@ -111,6 +123,8 @@ class Measurement {
           fmt::format("{} other {} the GPU", gpu_users, gpu_users == 1 ? "process uses" : "processes use"));
     if (options_.profiles && !stopped()) profile();
     for (Contender& contender : contenders_) finish(contender);
+    if (!options_.keeps_runs)
+      for (BenchSideReport& side : report_.sides) thin_out(side.rounds);
     if (report_.cancelled && std::all_of(report_.sides.begin(), report_.sides.end(),
                                          [](const BenchSideReport& side) { return side.rounds.empty(); }))
       return make_error("cancelled", "the measurement was stopped");
