@@ -81,9 +81,9 @@ Result<Stream> make_stream(const std::shared_ptr<const Device>& device) {
   return Stream(device, stream);
 }
 
-Result<Event> make_event(const std::shared_ptr<const Device>& device) {
+Result<Event> make_event(const std::shared_ptr<const Device>& device, unsigned flags) {
   DriverEvent event = nullptr;
-  if (auto made = device->driver().check(device->driver()->event_create(&event, 0), "making an event"); !made)
+  if (auto made = device->driver().check(device->driver()->event_create(&event, flags), "making an event"); !made)
     return made.error();
   return Event(device, event);
 }

@@ -105,7 +105,7 @@ inline std::uint64_t aligned_bytes(std::uint64_t bytes) {
 
 /// What follows is called while the device is current. Errors: out-of-memory, device-failed.
 Result<Stream> make_stream(const std::shared_ptr<const Device>& device);
-Result<Event> make_event(const std::shared_ptr<const Device>& device);
+Result<Event> make_event(const std::shared_ptr<const Device>& device, unsigned flags = 0);
 /// `what` it is for: "the values between the steps". At least a byte.
 Result<DeviceMemory> allocate(const std::shared_ptr<const Device>& device, std::uint64_t bytes, std::string_view what);
 Result<PinnedMemory> allocate_pinned(const std::shared_ptr<const Device>& device, std::uint64_t bytes);

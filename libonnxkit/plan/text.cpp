@@ -60,6 +60,7 @@ std::string text_of(const Plan& plan) {
     text += fmt::format("output {} = {}\n", quote(port.name), buffer_text(plan, port.buffer));
   text += fmt::format("steps {}, arena {} bytes, passes: {}\n", plan.steps.size(), plan.arena_bytes,
                       plan.passes.empty() ? "none" : fmt::format("{}", fmt::join(plan.passes, ", ")));
+  if (!plan.order.empty()) text += fmt::format("order: {}\n", plan.order);
   if (plan.rest)
     text +=
         fmt::format("the rest is planned when the run tells the sizes of: {}\n", fmt::join(quoted(plan.open), ", "));

@@ -220,6 +220,7 @@ class ProductCall : public LibraryCall {
   }
 
   const std::vector<View>& operands() const override { return operands_; }
+  std::size_t result() const override { return 0; }
   std::uint64_t workspace_bytes() const override { return choice_.workspace; }
   std::string text() const override;
   Result<void> enqueue(void* stream, std::span<void* const> operands, void* workspace) override;
