@@ -147,10 +147,10 @@ Result<void> ReadyPlan::make_graphs() {
   if (with_branches == 0) return {};
   plan_.order = fmt::format("up to {} streams", most);
   if (shared_.measures_streams && faster == 0)
-    plan_.order = fmt::format("one stream, as fast as {} when it was measured", most);
+    plan_.order = fmt::format("one stream, at least as fast as {} when measured", most);
   else if (shared_.measures_streams)
     plan_.order +=
-        fmt::format(" in {} of {} graphs with branches, faster than one when it was measured", faster, with_branches);
+        fmt::format(" in {} of {} graphs with branches, faster than one when measured", faster, with_branches);
   return {};
 }
 
