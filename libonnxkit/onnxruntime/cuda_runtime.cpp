@@ -44,7 +44,7 @@ Result<std::shared_ptr<const CudaRuntime>> CudaRuntime::open(std::string_view py
   int devices = 0;
   if (const Status status = call.get_device_count(&devices); status != 0)
     return cuda_unavailable(fmt::format("no device answers: {}", call.get_error_string(status)));
-  if (devices == 0) return cuda_unavailable("there is no device");
+  if (devices == 0) return cuda_unavailable("no device is there");
   return std::shared_ptr<const CudaRuntime>(std::move(made));
 }
 

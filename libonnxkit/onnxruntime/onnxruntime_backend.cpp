@@ -286,6 +286,7 @@ class CudaSession : public LibrarySession {
     const auto used_before = cuda_.runtime->used_bytes();
     auto answer = run_on_device(request, *values);
     note_memory(used_before);
+    if (answer) answer->device_bytes = held_bytes_;
     if (answer) return selected(*std::move(answer), request);
     return answer;
   }

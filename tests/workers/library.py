@@ -72,7 +72,7 @@ def faults_of_cuda(options, folder, model):
     sides = [one["sides"][0] for one in json.loads(run.stdout or '{"benchmarks": []}')["benchmarks"]]
     right = len(sides) == 2 and all(0 < side.get("on_device", side["wall"])["median"] < side["wall"]["median"] and side["verdict"] in ("identical", "rounding") for side in sides)
     yield "cuda: bench", "" if right else f"exit status {run.returncode}: {run.stdout[:600]}"
-    yield "cuda: no device", refusal(onnxkit(options, "run", model, "-b", "onnxruntime-lib:provider=cuda", ONNXKIT_NO_DEVICE="1", **places), 3, "there is no device")
+    yield "cuda: no device", refusal(onnxkit(options, "run", model, "-b", "onnxruntime-lib:provider=cuda", ONNXKIT_NO_DEVICE="1", **places), 3, "no device is there")
     bare = places | {"ONNXKIT_CUDA_PATH": str(folder)}
     yield "cuda: no libraries", refusal(onnxkit(options, "run", model, "-b", "onnxruntime-lib:provider=cuda", **bare), 3, "no library libcudart.so.13 or libcudart.so.12 was found")
 
