@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <deque>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <numeric>
@@ -16,6 +17,7 @@
 #include <fmt/format.h>
 
 #include "libonnxkit/bench/costs.h"
+#include "libonnxkit/bench/gpus.h"
 #include "libonnxkit/bench/machine.h"
 #include "libonnxkit/bench/profile.h"
 #include "libonnxkit/bench/roof.h"
@@ -116,11 +118,9 @@ class Measurement {
   }
 
   Result<BenchReport> run() {
-    const std::size_t gpu_users = gpu_processes();  // before ours start
+    const GpuState gpus_before = gpus_.now();  // before our processes start
     measure();
-    if (gpu_users > 0)
-      report_.warnings.push_back(
-          fmt::format("{} other {} the GPU", gpu_users, gpu_users == 1 ? "process uses" : "processes use"));
+    std::ranges::copy(gpu_disturbances(gpus_before, gpus_.now(), gpu_rounds_), std::back_inserter(report_.warnings));
     if (options_.profiles && !stopped()) profile();
     for (Contender& contender : contenders_) finish(contender);
     if (!options_.keeps_runs)
@@ -194,6 +194,8 @@ class Measurement {
       return std::nullopt;
     }
     contender.outputs = std::move(measured->outputs);
+    if (const auto bytes = measured->device_bytes)
+      contender.report->device_bytes = std::max(*bytes, contender.report->device_bytes.value_or(0));
     for (const RunTime& time : measured->times) worker_cpu_ += time.cpu.value_or(0);
     return std::move(measured->times);
   }
@@ -338,6 +340,7 @@ class Measurement {
       let_rest();
       if (auto times = turn(contender, contender.runs_in_round)) contender.report->rounds.push_back(*std::move(times));
     }
+    if (!gpus_.empty()) gpu_rounds_.add(gpus_.brakes());
   }
 
   /// Behind all measured runs, since a process that kept notes of its steps may stay slower.
@@ -456,6 +459,8 @@ class Measurement {
   std::mt19937_64 random_;
   std::deque<Contender> contenders_;
   BenchReport report_;
+  const Gpus gpus_ = Gpus::open();
+  GpuRounds gpu_rounds_;
   double worker_cpu_ = 0;
   std::size_t rounds_ = 0, rounds_of_first_ = 0;  ///< of all starts, and of the first
   std::map<int, BenchRoof> roofs_;                ///< by number of threads

@@ -161,6 +161,7 @@ class CudaBackend : public exec::Backend {
     planned.prefers_few_steps = true;
     planned.notes = (*shared)->notes;
     planned.device = device_name((*shared)->maker.device->facts());
+    planned.peak_device_bytes = [device = (*shared)->maker.device] { return device->peak_bytes(); };
     const Precision precision = (*shared)->precision;
     planned.exact = precision == Precision::f64;
     exec::LoadOptions beside{.context = planned.load.context,

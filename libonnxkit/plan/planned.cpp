@@ -316,6 +316,7 @@ Result<exec::RunAnswer> PlannedSession::run(const exec::RunRequest& request) {
   auto selected = exec::select_outputs(std::move(answer.outputs), request.outputs);
   if (!selected) return selected.error();
   answer.outputs = *std::move(selected);
+  if (options_.peak_device_bytes) answer.device_bytes = options_.peak_device_bytes();
   return answer;
 }
 

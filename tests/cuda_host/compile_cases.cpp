@@ -101,7 +101,7 @@ int main(int argc, char** argv) {
     else
       folder = argv[i];
   }
-  const auto nvrtc = cuda::Nvrtc::open(cuda::LibraryPlaces::of_environment("python3"), 0);
+  const auto nvrtc = cuda::Nvrtc::open(LibraryPlaces::of_environment("python3"), 0);
   if (!nvrtc) {
     fmt::print("skipped: {}: 3 cases\n3 skipped\n0 passed, 0 failed\n", nvrtc.error().diagnostic.message);
     return 0;

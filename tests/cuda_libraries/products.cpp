@@ -245,7 +245,7 @@ TEST_CASE("float32 is rounded to TF32 only when that is allowed") {
 }
 
 TEST_CASE("what the library makes is destroyed with the calls") {
-  auto library = cuda::SharedLibrary::open(stand_ins(), {"libcublasLt.so.13"});
+  auto library = SharedLibrary::open(stand_ins(), {"libcublasLt.so.13"});
   REQUIRE(library);
   std::size_t (*live)() = nullptr;
   REQUIRE(library->bind(live, "onnxkit_cublaslt_live"));

@@ -3,8 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "libonnxkit/base/system/shared_library.h"
 #include "libonnxkit/cuda/libraries/driver.h"
-#include "libonnxkit/cuda/libraries/shared_library.h"
 
 // The part of cuBLASLt that onnxkit calls: its numbers and functions, as NVIDIA's header has them (tests/cuda_headers compares). Descriptors are
 // pointers to what only the library knows.
