@@ -201,6 +201,7 @@ void Planned::report(exec::PlanReport& report, const std::string& of) const {
     report.text += text_of(plan);
     report.parts.push_back(
         summary_of(plan, is_rest_ ? fmt::format("the rest of {}, with sizes that the run computed", of) : of));
+    report.notes.insert(report.notes.end(), plan.notes.begin(), plan.notes.end());
     for (const Step& step : plan.steps) {
       if (step.kind != host_step) continue;
       const auto& parameters = static_cast<const HostParameters&>(*step.parameters);

@@ -27,6 +27,7 @@ struct PreparedNode {
   OriginRole role = {};
   Origin origin = Origin::data;
   bool is_quantizing = false;
+  bool may_have_weights = false;  ///< a product whose second factor may be constant
   bool is_constant = false;  ///< its result may be kept for later runs
 };
 
