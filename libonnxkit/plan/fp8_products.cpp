@@ -143,11 +143,11 @@ class ProductRewriting {
     });
     if (!is_operator) return "no product of MatMul or Gemm";
     if (a.type != ElementType::float16) return "not of float16";
-    if (plan_.buffers[b.buffer].home != Home::constant) return "a right factor that is no constant";
+    if (plan_.buffers[b.buffer].home != Home::constant) return "a right factor that only the run tells";
     for (std::size_t axis = 0; axis + 2 < rank; ++axis)
       if (b.dims[axis] != 1 && b.strides[axis] != 0) return "more than one matrix of weights";
     const std::int64_t k = a.dims[rank - 1], n = to.dims[rank - 1];
-    if (k % multiple != 0 || n % multiple != 0) return fmt::format("a size that is no multiple of {}", multiple);
+    if (k % multiple != 0 || n % multiple != 0) return fmt::format("a size not a multiple of {}", multiple);
     if (to.size() / n < least_rows) return fmt::format("fewer than {} rows", least_rows);
     if (!row_stride_of(a)) return "rows that are not evenly apart";
     return std::nullopt;

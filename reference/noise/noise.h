@@ -20,7 +20,8 @@ struct Arithmetic {
   double operands;  ///< of the operands of contractions; 0: they are taken as they are
   double results;   ///< of the results of nodes
   bool steps;       ///< quantized results may be one step off
-  double weighted = 0;  ///< of the operands of products with weights, over a power of two for each row and column; 0: as those of other contractions
+  double weighted =
+      0;  ///< of the operands of products with weights, over a power of two for each row and column; 0: as those of other contractions
   /// How many times larger the errors of sums are in a convolution that Winograd's method may compute.
   double winograd = 1;
 };
