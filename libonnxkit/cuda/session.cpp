@@ -8,6 +8,7 @@
 #include "libonnxkit/cuda/channels_last_weights.h"
 #include "libonnxkit/cuda/pad_channels.h"
 #include "libonnxkit/cuda/stopwatch.h"
+#include "libonnxkit/plan/fp8_products.h"
 #include "libonnxkit/plan/precision.h"
 
 namespace onnxkit::cuda {
@@ -27,6 +28,11 @@ Result<void> set_precision(plan::Plan& plan, const Shared& shared) {
       return plan::narrow(plan, ElementType::float16);
     case Precision::bf16:
       return plan::narrow(plan, ElementType::bfloat16);
+    case Precision::fp8: {
+      auto narrowed = plan::narrow(plan, ElementType::float16);
+      if (narrowed) plan::use_fp8_products(plan);
+      return narrowed;
+    }
     default:
       return {};
   }

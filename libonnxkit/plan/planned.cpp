@@ -202,6 +202,7 @@ void Planned::report(exec::PlanReport& report, const std::string& of) const {
     report.parts.push_back(
         summary_of(plan, is_rest_ ? fmt::format("the rest of {}, with sizes that the run computed", of) : of));
     if (!plan.order.empty()) report.notes.push_back(fmt::format("the steps of {} run on {}", of, plan.order));
+    report.notes.insert(report.notes.end(), plan.notes.begin(), plan.notes.end());
     for (const Step& step : plan.steps) {
       if (step.kind != host_step) continue;
       const auto& parameters = static_cast<const HostParameters&>(*step.parameters);
