@@ -431,7 +431,8 @@ class Measurement {
       DiffOptions options = diff_;
       options.warmup = 0;
       if (const auto profile = profile_named(side.arithmetic); profile && *profile != Profile::float32)
-        options.profiles = {Profile::float32, *profile};
+        options.profiles = *profile == Profile::fp8 ? std::vector{Profile::float32, Profile::float16, Profile::fp8}
+                                                    : std::vector{Profile::float32, *profile};
       const auto compared = diff({std::move(reference), std::move(recorded)}, {inputs_}, options);
       take_verdict(compared, side);
     }
