@@ -6,6 +6,7 @@
 
 #include "libonnxkit/base/dtype/dtype.h"
 #include "libonnxkit/cuda/channels_last_weights.h"
+#include "libonnxkit/cuda/guard_masks.h"
 #include "libonnxkit/cuda/pad_channels.h"
 #include "libonnxkit/cuda/stopwatch.h"
 #include "libonnxkit/plan/precision.h"
@@ -38,6 +39,7 @@ Result<std::unique_ptr<plan::Executable>> ReadyPlan::make(plan::Plan plan, Share
   if (auto set = set_precision(plan, shared); !set) return set.error();
   const bool has_cudnn = std::any_of(shared.libraries.begin(), shared.libraries.end(),
                                      [](const auto& library) { return library->name() == "cudnn"; });
+  if (has_cudnn && is_narrow(shared.precision)) guard_masks(plan);
   std::vector<Step> once;
   if (has_cudnn) {
     auto padded = pad_channels(plan, shared.precision == Precision::tf32);
