@@ -6,6 +6,7 @@
 
 #include "libonnxkit/base/dtype/dtype.h"
 #include "libonnxkit/cuda/channels_last_weights.h"
+#include "libonnxkit/cuda/guard_masks.h"
 #include "libonnxkit/cuda/pad_channels.h"
 #include "libonnxkit/cuda/stopwatch.h"
 #include "libonnxkit/plan/fp8_products.h"
@@ -42,9 +43,10 @@ Result<void> set_precision(plan::Plan& plan, const Shared& shared) {
 
 Result<std::unique_ptr<plan::Executable>> ReadyPlan::make(plan::Plan plan, Shared& shared) {
   if (auto set = set_precision(plan, shared); !set) return set.error();
-  if (shared.most_streams > 1) place_side_by_side(plan, shared.most_streams);
   const bool has_cudnn = std::any_of(shared.libraries.begin(), shared.libraries.end(),
                                      [](const auto& library) { return library->name() == "cudnn"; });
+  if (has_cudnn && is_narrow(shared.precision)) guard_masks(plan);
+  if (shared.most_streams > 1) place_side_by_side(plan, shared.most_streams);
   std::vector<Step> once;
   if (has_cudnn) {
     auto padded = pad_channels(plan, shared.precision == Precision::tf32);

@@ -81,8 +81,10 @@ class Narrowing {
     const Buffer& buffer = plan_.buffers[view.buffer];
     return buffer.type == ElementType::float32 && !is_narrow_[view.buffer];
   }
-  /// Of a product that writes float32, what its epilogue reads stays so, which libraries want.
+  /// Of a product that writes float32, what its epilogue reads stays so, which libraries want; masks stay since their lowest numbers are infinite in
+  /// float16.
   std::size_t narrow_inputs(const Step& step) const {
+    if (step.kind == attention_step) return 3;
     const bool keeps_rest = step.kind == product_step && is_wide(step.outputs[0]);
     return keeps_rest ? 2 : step.inputs.size();
   }
@@ -96,6 +98,7 @@ class Narrowing {
         for (const View& view : step.inputs) stays[view.buffer] = true;
       if (step.kind == host_step || step.kind == recurrent_step)
         for (const View& view : step.outputs) stays[view.buffer] = true;
+      if (step.kind == attention_step && step.inputs.size() > 3) stays[step.inputs[3].buffer] = true;
     }
     const auto narrow_in = [&](Home home, std::uint32_t buffer) {
       const Buffer& of = plan_.buffers[buffer];

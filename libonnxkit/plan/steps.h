@@ -102,6 +102,7 @@ struct AttentionParameters : Parameters {
   double softcap = 0;      ///< 0: none
   bool is_causal = false;  ///< row i sees columns up to i + causal_offset
   std::int64_t causal_offset = 0;
+  bool leaves_blind = false;  ///< no query is without keys, or a step behind writes what it gets
   std::string text() const override;
 };
 

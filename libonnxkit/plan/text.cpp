@@ -126,6 +126,7 @@ std::string AttentionParameters::text() const {
   if (softcap > 0) text += fmt::format(", softcap {}", static_cast<float>(softcap));
   if (is_causal) text += ", causal";
   if (is_causal && causal_offset != 0) text += fmt::format(" behind {}", causal_offset);
+  if (leaves_blind) text += ", any result for queries without keys";
   return text;
 }
 
