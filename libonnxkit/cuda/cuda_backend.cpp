@@ -61,6 +61,8 @@ std::string_view arithmetic_of(Precision precision) {
       return name_of(Profile::float16);
     case Precision::bf16:
       return name_of(Profile::bfloat16);
+    case Precision::fp8:
+      return name_of(Profile::fp8);
     case Precision::f64:
       return "float64";
     default:
@@ -84,7 +86,7 @@ exec::BackendDesc desc_of(const Found& found) {
   desc.arithmetic = name_of(Profile::float32);
   desc.options[precision_option] = {.help = "what float32 values are computed in",
                                     .fallback = "f32",
-                                    .values = {"f32", "tf32", "f16", "bf16", "f64"}};
+                                    .values = {"f32", "tf32", "f16", "bf16", "fp8", "f64"}};
   desc.options[math_option] = {.help = "strict: each multiplication and addition is rounded on its own",
                                .fallback = "usual",
                                .values = {"usual", "strict"}};
@@ -161,6 +163,7 @@ class CudaBackend : public exec::Backend {
     planned.prefers_few_steps = true;
     planned.notes = (*shared)->notes;
     planned.device = device_name((*shared)->maker.device->facts());
+    planned.peak_device_bytes = [device = (*shared)->maker.device] { return device->peak_bytes(); };
     const Precision precision = (*shared)->precision;
     planned.exact = precision == Precision::f64;
     exec::LoadOptions beside{.context = planned.load.context,

@@ -92,7 +92,7 @@ Result<DeviceMemory> allocate(const std::shared_ptr<const Device>& device, std::
   DevicePointer memory = 0;
   const Driver& driver = device->driver();
   const DriverStatus status = driver->mem_alloc(&memory, std::max<std::uint64_t>(bytes, 1));
-  if (status == driver_success) return DeviceMemory(device, memory);
+  if (status == driver_success) return DeviceMemory(device, memory, std::max<std::uint64_t>(bytes, 1));
   std::size_t free = 0, total = 0;
   const bool knows = driver->mem_get_info(&free, &total) == driver_success;
   const std::string doing = knows ? fmt::format("{}: {} bytes, of {} bytes {} are free", what, bytes, total, free)

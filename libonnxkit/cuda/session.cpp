@@ -8,6 +8,7 @@
 #include "libonnxkit/cuda/channels_last_weights.h"
 #include "libonnxkit/cuda/pad_channels.h"
 #include "libonnxkit/cuda/stopwatch.h"
+#include "libonnxkit/plan/fp8_products.h"
 #include "libonnxkit/plan/precision.h"
 
 namespace onnxkit::cuda {
@@ -27,6 +28,11 @@ Result<void> set_precision(plan::Plan& plan, const Shared& shared) {
       return plan::narrow(plan, ElementType::float16);
     case Precision::bf16:
       return plan::narrow(plan, ElementType::bfloat16);
+    case Precision::fp8: {
+      auto narrowed = plan::narrow(plan, ElementType::float16);
+      if (narrowed) plan::use_fp8_products(plan);
+      return narrowed;
+    }
     default:
       return {};
   }
@@ -85,10 +91,11 @@ Result<void> ReadyPlan::add_steps() {
     if (!made) return made.error();
     stopwatch = *std::move(made);
   }
+  Chooser chooser(shared_.libraries, shared_.maker);
   stretches_.emplace_back();
   for (Step& step : plan_.steps) {
     if (plan::writes_nothing(plan_, step)) continue;
-    if (auto added = add_step(step, stopwatch.get()); !added) return added;
+    if (auto added = add_step(step, chooser, stopwatch.get()); !added) return added;
   }
   for (const Step& step : once_steps_) {
     if (auto added = add_launches(once_, step, step); !added) return added;
@@ -105,21 +112,13 @@ Result<void> ReadyPlan::run_once() {
   return driver.check(driver->stream_synchronize(stream_.get()), "preparing its memory");
 }
 
-Result<void> ReadyPlan::add_step(Step& step, Stopwatch* stopwatch) {
+Result<void> ReadyPlan::add_step(Step& step, Chooser& chooser, Stopwatch* stopwatch) {
   if (step.kind == plan::host_step) return add_host_step(step);
-  const Preparation preparation{
-      .plan = plan_, .allows_tf32 = shared_.precision == Precision::tf32, .stopwatch = stopwatch};
-  for (const auto& library : shared_.libraries) {
-    if (!library->takes(step.kind)) continue;
-    auto made = library->prepare(step, preparation);
-    if (made) {
-      step.by = made->call->text();
-      if (made->rest) step.by += ", then " + made->rest->parameters->text();
-      return add_library_step(*std::move(made), step);
-    }
-    if (made.error().diagnostic.code != "not-supported") return made.error();
-    step.by = fmt::format("a generated kernel; {}: {}", library->name(), made.error().diagnostic.message);
-  }
+  auto chosen = chooser.choose(
+      step, {.plan = plan_, .allows_tf32 = shared_.precision == Precision::tf32, .stopwatch = stopwatch});
+  if (!chosen) return chosen.error();
+  step.by = chosen->by;
+  if (chosen->library) return add_library_step(*std::move(chosen->library), step);
   return add_launches(stretches_.back(), step, step);
 }
 

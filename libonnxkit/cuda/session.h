@@ -5,6 +5,7 @@
 #include <set>
 #include <vector>
 
+#include "libonnxkit/cuda/chooser.h"
 #include "libonnxkit/cuda/host_copies.h"
 #include "libonnxkit/cuda/kernels.h"
 #include "libonnxkit/cuda/memory.h"
@@ -82,7 +83,7 @@ class ReadyPlan : public plan::Executable {
 
   ReadyPlan(plan::Plan plan, Shared& shared) : plan_(std::move(plan)), shared_(shared), slots_(plan_.slots) {}
   Result<void> add_steps();
-  Result<void> add_step(plan::Step& step, Stopwatch* stopwatch);
+  Result<void> add_step(plan::Step& step, Chooser& chooser, Stopwatch* stopwatch);
   Result<void> add_host_step(const plan::Step& step);
   Result<void> add_library_step(LibraryStep made, const plan::Step& step);
   /// `of`: the step of the plan that they are a part of.

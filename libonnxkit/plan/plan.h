@@ -51,6 +51,7 @@ struct Step {
   std::shared_ptr<const Parameters> parameters = {};
   std::vector<std::string> nodes = {};  ///< that it computes
   std::string by = {};                  ///< what a backend gave it to, where it has a choice; for the plan's text
+  std::string stays = {};  ///< where a precision changes some steps: why it left this one as it is; for the plan's text
 };
 
 /// An input or output of a plan.
@@ -90,6 +91,7 @@ struct Plan {
   std::vector<std::string> passes;  ///< that changed something
   std::vector<NodeChange> changes;  ///< in the order of the passes
   std::vector<NodeMiss> misses;     ///< the same
+  std::vector<std::string> notes;   ///< of a backend, for reports on plans
   std::vector<std::pair<std::string, std::string>> lowered;  ///< name and operator of each node behind them
   std::vector<std::shared_ptr<const MappedFile>> files;  ///< that constants may lie in, for longer than the plan lives
   std::shared_ptr<const void> owner;                     ///< of what constants view

@@ -54,6 +54,7 @@ std::string text_of(const Plan& plan) {
     text += fmt::format("{} {} <- {}{}\n", step.kind, list_of(plan, step.outputs), list_of(plan, step.inputs),
                         parameters.empty() ? "" : " | " + parameters);
     if (!step.nodes.empty()) text += fmt::format("    {}\n", fmt::join(quoted(step.nodes), ", "));
+    if (!step.stays.empty()) text += fmt::format("    stays {}\n", step.stays);
     if (!step.by.empty()) text += fmt::format("    by {}\n", step.by);
   }
   for (const Port& port : plan.outputs)

@@ -38,6 +38,15 @@ g (float[2, 1, 3] x, float[1, 4, 3] w, float[1, 4, 4] r) => (float[2, 1, 1, 4] y
   }>
 }
 """
+# Rows that are rounded to float8 for two products.
+FLOAT8 = """<ir_version: 8, opset_import: ["" : 17]>
+g (float[16, 16] x) => (float[16, 16] y) {
+  shape = Constant <value = int64[2] {16, 16}> ()
+  filled = ConstantOfShape <value = float[1] {0.5}> (shape)
+  a = MatMul (x, filled)
+  y = MatMul (a, filled)
+}
+"""
 # Positions that only the run knows, in range or not.
 POSITIONS = """<ir_version: 8, opset_import: ["" : 17]>
 g (float[4, 3] x, int64[2] at, float[2, 3] updates) => (float[2, 3] y, float[4, 3] z) {
@@ -158,6 +167,14 @@ def branches(suite, run):
         each_call_fails_once(suite, run, f"streams={streams}", lambda name: name.startswith("cu"), options=f":streams={streams}", **what)
 
 
+def float8(suite, run):
+    model = run.folder / "float8.onnxtxt"
+    model.write_text(FLOAT8)
+    what = {"model": model, "inputs": (), "options": ":precision=fp8"}
+    run(**what)
+    each_call_fails_once(suite, run, "products of float8", lambda name: name.startswith("cu"), **what)
+
+
 def profiles(suite, run):
     words = ("--profile", "--no-judging", "--max-time", "50ms", "--no-own-workers")
     done = run(*words, command="bench")
@@ -202,6 +219,9 @@ def main():
         cache_on_disk(suite, run)
         bodies(suite, run)
         branches(suite, run)
+
+
+        float8(suite, run)
         profiles(suite, run)
         positions(suite, run)  # whose kernels are in the cache, too, from then on
     return suite.close()

@@ -91,18 +91,24 @@ void run_all(const fs::path& folder) {
     request.stop = stop;
     return (*session)->run(request);
   };
-  check(is_right(run(5, 1), 5), "five numbers");
+  const auto first = run(5, 1);
+  check(is_right(first, 5), "five numbers");
   const auto one = calls_in(log);
   check(is_right(run(5, 3), 5), "five numbers again");
   auto more = calls_in(log);
   check(more["cuStreamBeginCapture_v2"] == one.at("cuStreamBeginCapture_v2"), "graphs are captured once for a size");
   check(more["cuGraphLaunch"] == 4 * one.at("cuGraphLaunch"), "and replayed");
-  check(is_right(run(40, 1), 40), "forty numbers");
+  const auto larger = run(40, 1);
+  check(is_right(larger, 40), "forty numbers");
+  check(first && larger && first->device_bytes > 0U && first->device_bytes < larger->device_bytes,
+        "the memory of both plans is told");
   more = calls_in(log);
   check(more["cuStreamBeginCapture_v2"] == 2 * one.at("cuStreamBeginCapture_v2"), "another size is captured");
   check(is_right(run(5, 1), 5), "the first size again");
   check(calls_in(log)["cuStreamBeginCapture_v2"] == 2 * one.at("cuStreamBeginCapture_v2"), "from what was kept");
-  check(is_right(run(1, 1), 1), "one number");
+  const auto last = run(1, 1);
+  check(is_right(last, 1), "one number");
+  check(last && larger && last->device_bytes > larger->device_bytes, "and what all of them hold");
   std::stop_source stop;
   stop.request_stop();
   const auto stopped = run(5, 1, stop.get_token());

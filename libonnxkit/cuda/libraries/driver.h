@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "libonnxkit/cuda/libraries/shared_library.h"
+#include "libonnxkit/base/system/shared_library.h"
 
 // The part of the driver's interface that onnxkit calls. Types and numbers are those of cuda.h, which tests/cuda_headers holds them against.
 namespace onnxkit::cuda {
