@@ -19,7 +19,7 @@ namespace {
 constexpr ElementType float8 = ElementType::float8e4m3fn;
 constexpr std::int64_t multiple = 16;    ///< of the sizes that tensor cores read in cuBLASLt
 constexpr std::int64_t least_rows = 16;  ///< fewer do not pay for a kernel that rounds them
-constexpr double largest = 448;
+constexpr double greatest_float8 = 448;
 
 /// The operators whose products these are; those inside of recurrences, attention and integer operators stay.
 bool is_matrix_product(std::string_view op) {
@@ -30,8 +30,8 @@ bool is_matrix_product(std::string_view op) {
 int exponent_for(double most) {
   if (most == 0) return 0;
   constexpr int least = -126;
-  const int exponent = std::ilogb(most / largest);
-  return std::max(least, std::ldexp(largest, exponent) < most ? exponent + 1 : exponent);
+  const int exponent = std::ilogb(most / greatest_float8);
+  return std::max(least, std::ldexp(greatest_float8, exponent) < most ? exponent + 1 : exponent);
 }
 
 /// A matrix [k, n] in columns that lie side by side, each over a power of two.
@@ -68,7 +68,7 @@ std::optional<Columns> columns_of(const Tensor& constant, const View& b) {
 /// 2^-exponent times a sum of k products is at most what float16 holds, for libraries that store it so in front of the rest of the epilogue.
 int exponent_of_sums(std::int64_t k) {
   constexpr double most = 65504;
-  return static_cast<int>(std::ceil(std::log2(static_cast<double>(k) * largest * largest / most)));
+  return static_cast<int>(std::ceil(std::log2(static_cast<double>(k) * greatest_float8 * greatest_float8 / most)));
 }
 
 class ProductRewriting {

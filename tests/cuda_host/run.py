@@ -219,8 +219,6 @@ def main():
         cache_on_disk(suite, run)
         bodies(suite, run)
         branches(suite, run)
-
-
         float8(suite, run)
         profiles(suite, run)
         positions(suite, run)  # whose kernels are in the cache, too, from then on
