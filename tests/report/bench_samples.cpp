@@ -42,6 +42,7 @@ Benchmark benchmark(std::string model, std::vector<BenchSideReport> sides, std::
   report.processors = 2;
   report.memory_bytes = std::uint64_t{24} << 30;
   report.inputs = "generated";
+  report.input_types = {{"picture", "float[1, 3, 28, 28]"}};
   report.seconds = 4.5;
   report.reached_goal = true;
   for (std::size_t i = 0; i < sides.size(); ++i)
@@ -103,6 +104,7 @@ std::vector<Benchmark> hostile() {
   unprofiled.unprofiled = name;
   Benchmark made = benchmark(name, {side, failed, unprofiled}, 3, 2);
   made.report.inputs = made.report.processor = name;
+  made.report.input_types.resize(5, {name, name});
   made.report.warnings = {name};
   return {made, made};
 }

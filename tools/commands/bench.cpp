@@ -140,20 +140,25 @@ Result<std::vector<DiffSide>> bench_sides(const BenchPlan& plan, const BenchArgu
   return sides;
 }
 
-Result<Benchmark> measure(const BenchPlan& plan, std::vector<DiffSide> sides, const BenchArguments& arguments) {
+Result<InputSet> inputs_of(const BenchPlan& plan, const std::vector<DiffSide>& sides, const BenchArguments& arguments) {
   const auto with_model = std::find_if(sides.begin(), sides.end(), [](const DiffSide& side) { return side.model; });
   if (with_model == sides.end())
     return make_error("usage", "at least one side must be an ONNX model, which defines the inputs");
-  auto inputs = inputs_for(*with_model->model, arguments, plan.batch);
-  if (!inputs) return inputs.error();
+  return inputs_for(*with_model->model, arguments, plan.batch);
+}
+
+bool wants_profiles(const BenchArguments& arguments) { return arguments.bench.profiles || !arguments.trace.empty(); }
+
+Result<Benchmark> measure(const BenchPlan& plan, const std::vector<DiffSide>& sides, const InputSet& inputs,
+                          const BenchArguments& arguments) {
   BenchOptions options = arguments.bench;
   if (plan.threads) options.limits.threads = static_cast<int>(*plan.threads);
-  options.profiles = arguments.bench.profiles || !arguments.trace.empty();
+  options.profiles = wants_profiles(arguments);
   const Interrupt interrupt;
   options.stop = interrupt.token();
   Progress progress("measuring " + plan.models.front(), 1, arguments.notes);
   progress.start(plan.models.front());
-  auto report = bench(sides, *inputs, options);
+  auto report = bench(sides, inputs, options);
   if (!report) return report.error();
   return Benchmark{plan.models.front(), plan.batch, plan.threads, *std::move(report)};
 }
@@ -193,12 +198,19 @@ Outcome compare_reports(const BenchArguments& arguments, double most) {
   return print_changes(*before, *after, most, arguments, stdout);
 }
 
+/// Whether a stored measurement has what is asked for now: profiles, and verdicts or why there are none.
+bool is_complete(const BenchSideReport& side, const BenchArguments& arguments) {
+  if (side.failure) return true;
+  return (!wants_profiles(arguments) || side.profile || !side.unprofiled.empty()) &&
+         (arguments.no_judging || side.verdict || !side.why.empty());
+}
+
 /// Whether a stored measurement is of these sides in this setting.
 bool is_same(const Benchmark& stored, const Benchmark& planned, const std::vector<DiffSide>& sides) {
   const auto is_same_side = [](const BenchSideReport& report, const DiffSide& side) {
     return report.label == side.label && report.backend == side.backend && report.options == side.options;
   };
-  return stored.model == planned.model && stored.batch == planned.batch && stored.threads == planned.threads &&
+  return is_same_setting(stored, planned) &&
          std::equal(stored.report.sides.begin(), stored.report.sides.end(), sides.begin(), sides.end(), is_same_side);
 }
 
@@ -214,14 +226,23 @@ Result<std::vector<Benchmark>> measure_all(const BenchArguments& arguments) {
   for (const BenchPlan& plan : bench_plans(arguments)) {
     auto sides = bench_sides(plan, arguments);
     if (!sides) return sides.error();
-    const auto known = std::find_if(stored.begin(), stored.end(), [&](const Benchmark& benchmark) {
-      return is_same(benchmark, {plan.models.front(), plan.batch, plan.threads, {}}, *sides);
-    });
+    auto inputs = inputs_of(plan, *sides, arguments);
+    if (!inputs) return inputs.error();
+    Benchmark planned{plan.models.front(), plan.batch, plan.threads, {}};
+    for (const NamedValue& input : inputs->values)
+      planned.report.input_types.push_back({input.name, type_text(input.value)});
+    const auto known = std::find_if(stored.begin(), stored.end(),
+                                    [&](const Benchmark& benchmark) { return is_same(benchmark, planned, *sides); });
     if (known != stored.end()) {
-      benchmarks.push_back(*known);
-      continue;
+      const auto& reports = known->report.sides;
+      if (std::all_of(reports.begin(), reports.end(),
+                      [&](const BenchSideReport& side) { return is_complete(side, arguments); })) {
+        benchmarks.push_back(*known);
+        continue;
+      }
+      stored.erase(known);
     }
-    auto benchmark = measure(plan, *std::move(sides), arguments);
+    auto benchmark = measure(plan, *sides, *inputs, arguments);
     if (!benchmark) return benchmark.error();
     benchmarks.push_back(*std::move(benchmark));
     if (benchmarks.back().report.cancelled) break;

@@ -114,9 +114,16 @@ struct BenchSideReport {
   std::string unprofiled;                     ///< why there is none
 };
 
+/// An input that was measured with.
+struct BenchInput {
+  std::string name, type;  ///< "x", "float[1, 3, 224, 224]"
+  friend bool operator==(const BenchInput&, const BenchInput&) = default;
+};
+
 struct BenchReport {
   std::vector<BenchSideReport> sides;
   std::string inputs;  ///< how they were made
+  std::vector<BenchInput> input_types;
   std::string processor;
   int processors = 0;
   std::uint64_t memory_bytes = 0;

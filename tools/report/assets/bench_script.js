@@ -149,7 +149,7 @@ function profileBody(profile, operators, total, roof) {
 }
 
 function benchmarkPanel(one, i) {
-  const made = named("section", {id: "bench" + i}, el("h2", nameOf(one)), el("p.soft", "inputs ", given(one.inputs), `, measured for ${seconds(one.seconds)}`));
+  const made = named("section", {id: "bench" + i}, el("h2", nameOf(one)), el("p.soft", "inputs ", given(one.inputs), ...(one.input_types || []).flatMap((input, k) => [k ? ", " : ": ", given(`${input.name} ${input.type}`)]), `, measured for ${seconds(one.seconds)}`));
   one.warnings.forEach(warning => made.append(el("p.note", given(warning))));
   if (!one.reached_goal) made.append(el("p.note", "The figures are less precise than asked for."));
   if (one.cancelled) made.append(el("p.note", "The measurement was stopped early."));

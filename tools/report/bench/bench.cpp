@@ -25,6 +25,16 @@ bool bench_is_wrong(const BenchSideReport& side) {
   return side.failure.has_value() || (side.verdict && is_finding(*side.verdict));
 }
 
+/// "  "x" float[1, 3, 224, 224], "mask" int64[1, 64] and 4 more", with its line break.
+std::string bench_inputs_text(const std::vector<BenchInput>& inputs) {
+  constexpr std::size_t most = 3;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(inputs.size(), most); ++i)
+    text += fmt::format("{} {} {}", i == 0 ? " " : ",", quote(inputs[i].name), without_controls(inputs[i].type));
+  if (inputs.size() > most) text += fmt::format(" and {} more", inputs.size() - most);
+  return text.empty() ? text : text + "\n";
+}
+
 /// What sides tell of a GPU.
 struct BenchDeviceColumns {
   bool times = false, bytes = false;
@@ -103,10 +113,10 @@ std::string bench_text(const std::vector<Benchmark>& benchmarks, bool color) {
   for (const Benchmark& benchmark : benchmarks) {
     const BenchReport& report = benchmark.report;
     text += (text.empty() ? "" : "\n") + painted(bold, setting_of(benchmark), color) + "\n";
-    text += fmt::format("  {}, {} {}, inputs {}, {:.1f} s\n\n",
+    text += fmt::format("  {}, {} {}, inputs {}, {:.1f} s\n{}\n",
                         report.processor.empty() ? "unknown processor" : without_controls(report.processor),
                         report.processors, report.processors == 1 ? "processor" : "processors",
-                        without_controls(report.inputs), report.seconds);
+                        without_controls(report.inputs), report.seconds, bench_inputs_text(report.input_types));
     const Table table = bench_table(report);
     text += table.text(table.columns() - 1, color);
     for (const std::string& remark : bench_remarks(report)) text += "  " + remark + "\n";
@@ -155,13 +165,18 @@ std::string bench_csv(const std::vector<Benchmark>& benchmarks) {
   return table.csv();
 }
 
+bool is_same_setting(const Benchmark& a, const Benchmark& b) {
+  const auto &a_types = a.report.input_types, &b_types = b.report.input_types;
+  return a.model == b.model && a.batch == b.batch && a.threads == b.threads &&
+         (a_types.empty() || b_types.empty() || a_types == b_types);
+}
+
 std::vector<BenchChange> compare_benchmarks(const std::vector<Benchmark>& before, const std::vector<Benchmark>& after,
                                             double most) {
   std::vector<BenchChange> changes;
   for (const Benchmark& now : after) {
-    const auto then = std::find_if(before.begin(), before.end(), [&](const Benchmark& one) {
-      return one.model == now.model && one.batch == now.batch && one.threads == now.threads;
-    });
+    const auto then =
+        std::find_if(before.begin(), before.end(), [&](const Benchmark& one) { return is_same_setting(one, now); });
     if (then == before.end()) continue;
     for (const BenchSideReport& side : now.report.sides) {
       const auto old = std::find_if(then->report.sides.begin(), then->report.sides.end(),

@@ -16,6 +16,9 @@ struct Benchmark {
   BenchReport report;
 };
 
+/// Whether two have the same model, batch, threads and sizes of inputs, where both tell those.
+bool is_same_setting(const Benchmark& a, const Benchmark& b);
+
 enum class BenchFormat { text, json, csv, markdown };
 
 std::string bench_text(const std::vector<Benchmark>& benchmarks, bool color);

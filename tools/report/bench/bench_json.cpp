@@ -208,6 +208,9 @@ Benchmark benchmark_from(const Json& json) {
   benchmark.threads = integer_in(json, "threads");
   BenchReport& report = benchmark.report;
   report.inputs = json.value("inputs", "");
+  if (json.contains("input_types"))
+    for (const Json& input : json.at("input_types"))
+      report.input_types.push_back({input.at("name").get<std::string>(), input.at("type").get<std::string>()});
   if (json.contains("machine")) {
     report.processor = json.at("machine").value("processor", "");
     report.processors = json.at("machine").value("processors", 0);
@@ -230,11 +233,14 @@ Json bench_object(const std::vector<Benchmark>& benchmarks) {
     const BenchReport& report = benchmark.report;
     Json sides = Json::array();
     for (const BenchSideReport& side : report.sides) sides.push_back(bench_side_json(side));
+    Json types = Json::array();
+    for (const BenchInput& input : report.input_types) types.push_back({{"name", input.name}, {"type", input.type}});
     list.push_back(
         {{"model", benchmark.model},
          {"batch", benchmark.batch ? Json(*benchmark.batch) : Json()},
          {"threads", benchmark.threads ? Json(*benchmark.threads) : Json()},
          {"inputs", report.inputs},
+         {"input_types", std::move(types)},
          {"machine",
           {{"processor", report.processor}, {"processors", report.processors}, {"memory_bytes", report.memory_bytes}}},
          {"warnings", report.warnings},
