@@ -48,7 +48,7 @@ struct BenchArguments {
 
 ErrorReporter reporter(const BenchArguments& arguments) { return {"bench", arguments.format == BenchFormat::json}; }
 
-/// "5%" or "0.05" as 0.05.
+/// "5%" or "0.05" as 0.05. A bare 5 is refused: who writes it does not mean 500 %.
 Result<double> share_named(const std::string& word) {
   const bool is_percent = word.ends_with('%');
   const std::string digits = is_percent ? word.substr(0, word.size() - 1) : word;
@@ -56,6 +56,8 @@ Result<double> share_named(const std::string& word) {
   const double value = std::strtod(digits.c_str(), &end);
   if (digits.empty() || *end != '\0' || !(value >= 0))
     return make_error("usage", quote(word) + " is not a share such as 5%");
+  if (!is_percent && value >= 1)
+    return make_error("usage", fmt::format("{} would be {:g} %; write a share such as 5%", quote(word), 100 * value));
   return is_percent ? value / 100 : value;
 }
 
@@ -179,10 +181,21 @@ std::string report_text(const std::vector<Benchmark>& benchmarks, const BenchArg
 Outcome print_changes(const std::vector<Benchmark>& before, const std::vector<Benchmark>& after, double most,
                       const BenchArguments& arguments, std::FILE* stream) {
   const std::vector<BenchChange> changes = compare_benchmarks(before, after, most);
+  if (changes.empty()) {
+    const Error none = make_error("not-supported",
+                                  "the two reports have no measurement in common: model, batch, threads, types and "
+                                  "sizes of inputs, and backend have to be the same");
+    return arguments.compares ? reporter(arguments)(none) : report_error(none);
+  }
   std::fputs(changes_text(changes, color_on(arguments.color, stream)).c_str(), stream);
-  const bool is_slower =
-      std::any_of(changes.begin(), changes.end(), [](const BenchChange& change) { return change.is_slower; });
-  return is_slower ? Outcome::finding : Outcome::ok;
+  const auto remark = [&](std::size_t count, const char* which) {
+    if (count > 0) fmt::print(stream, "  not compared: {} that only the {} report has\n", count, which);
+  };
+  remark(count_of_others(before, after), "older");
+  remark(count_of_others(after, before), "newer");
+  const bool is_finding = std::any_of(changes.begin(), changes.end(),
+                                      [](const BenchChange& change) { return change.is_slower || change.is_worse; });
+  return is_finding ? Outcome::finding : Outcome::ok;
 }
 
 Result<std::vector<Benchmark>> read_benchmarks(const std::string& path) {
@@ -291,7 +304,8 @@ Outcome run_bench(BenchArguments& arguments) {
   Outcome outcome = has_finding(benchmarks) ? Outcome::finding : Outcome::ok;
   if (!arguments.baseline.empty()) {
     std::FILE* stream = arguments.format == BenchFormat::text ? stdout : stderr;
-    if (print_changes(baseline, benchmarks, *most, arguments, stream) == Outcome::finding) outcome = Outcome::finding;
+    const Outcome compared = print_changes(baseline, benchmarks, *most, arguments, stream);
+    if (compared != Outcome::ok && !cancelled) outcome = compared;
   }
   return cancelled ? Outcome::failure : outcome;
 }
@@ -380,7 +394,7 @@ void register_bench(CommandList& list) {
   add_notes(*command, arguments->notes);
   command->footer(
       "Exit status: 0 fine, 1 a backend failed, an output is wrong, or a slowdown is larger than allowed, 2 wrong "
-      "usage, 3 a file could not be read or the measurement was stopped.\n"
+      "usage, 3 a file could not be read, the measurement was stopped, or nothing could be compared.\n"
       "Examples:\n"
       "  onnxkit bench model.onnx -b onnxruntime,openvino\n"
       "  onnxkit bench model.onnx -b onnxruntime --batch 1,8,64 --threads 1,2\n"

@@ -181,26 +181,36 @@ std::vector<BenchChange> compare_benchmarks(const std::vector<Benchmark>& before
     for (const BenchSideReport& side : now.report.sides) {
       const auto old = std::find_if(then->report.sides.begin(), then->report.sides.end(),
                                     [&](const BenchSideReport& one) { return one.label == side.label; });
-      if (old == then->report.sides.end() || old->rounds.empty() || side.rounds.empty()) continue;
+      if (old == then->report.sides.end()) continue;
       BenchChange& change = changes.emplace_back();
       change.what = setting_of(now) + ", " + without_controls(side.label);
-      change.ratio = change_of(side.rounds, old->rounds, 0);
-      change.before = old->wall.median;
-      change.after = side.wall.median;
+      if (!old->rounds.empty()) change.before = old->wall.median;
+      if (!side.rounds.empty()) change.after = side.wall.median;
+      if (!old->rounds.empty() && !side.rounds.empty()) change.ratio = change_of(side.rounds, old->rounds, 0);
       change.is_slower = change.ratio && change.ratio->differs && change.ratio->value > 1 + most;
+      change.is_worse = bench_is_wrong(side) && !bench_is_wrong(*old);
+      if (bench_is_wrong(side)) change.remark = bench_verdict_text(side);
     }
   }
   return changes;
 }
 
 std::string changes_text(const std::vector<BenchChange>& changes, bool color) {
-  if (changes.empty()) return "the two reports have no measurement in common\n";
   Table table({"measurement", ">before", ">after", "change"});
   for (const BenchChange& change : changes)
-    table.add({change.what, seconds_text(change.before), seconds_text(change.after),
-               bench_ratio_text(change.ratio) + (change.is_slower ? ", too slow" : "")},
-              change.is_slower ? bench_red : std::string_view());
+    table.add({change.what, change.before > 0 ? seconds_text(change.before) : "-",
+               change.after > 0 ? seconds_text(change.after) : "-",
+               bench_ratio_text(change.ratio) + (change.is_slower ? ", too slow" : "") +
+                   (change.remark.empty() ? "" : ", " + change.remark)},
+              change.is_slower || change.is_worse ? bench_red : std::string_view());
   return table.text(3, color);
+}
+
+std::size_t count_of_others(const std::vector<Benchmark>& these, const std::vector<Benchmark>& those) {
+  return static_cast<std::size_t>(std::count_if(these.begin(), these.end(), [&](const Benchmark& one) {
+    return std::none_of(those.begin(), those.end(),
+                        [&](const Benchmark& other) { return is_same_setting(one, other); });
+  }));
 }
 
 bool has_finding(const std::vector<Benchmark>& benchmarks) {

@@ -38,13 +38,17 @@ Result<std::vector<Benchmark>> benchmarks_in(const std::string& text, const std:
 struct BenchChange {
   std::string what;  ///< model, side, batch and threads
   std::optional<Ratio> ratio;
-  double before = 0, after = 0;  ///< medians in seconds
+  double before = 0, after = 0;  ///< medians in seconds, 0 where there is none
   bool is_slower = false;        ///< by more than is allowed, and surely
+  bool is_worse = false;         ///< it failed or answered wrong, and did not before
+  std::string remark;            ///< on what it did or lacks
 };
 /// `most` is the slowdown that is allowed, 0.05 for 5 %.
 std::vector<BenchChange> compare_benchmarks(const std::vector<Benchmark>& before, const std::vector<Benchmark>& after,
                                             double most);
 std::string changes_text(const std::vector<BenchChange>& changes, bool color);
+/// Measurements of `these` in a setting that `those` lack.
+std::size_t count_of_others(const std::vector<Benchmark>& these, const std::vector<Benchmark>& those);
 
 /// Whether a side failed, or answered wrong.
 bool has_finding(const std::vector<Benchmark>& benchmarks);
