@@ -95,11 +95,11 @@ function times(one) {
   const plots = one.sides.filter(ran).flatMap(side => [["wall", 0], ["cpu", 1]].map(([word, place]) => [`${visible(side.label)}, ${word}`, thinned(samplesOf(side, place)), place === 1])).filter(row => row[1].length);
   const megabytes = bytes => bytes ? `${count(Math.round(bytes / 2 ** 20))} MiB` : "–", onDevice = one.sides.some(side => side.device_bytes);
   const rows = one.sides.map(side => ran(side) ? [given(side.label), seconds(side.wall.median) + spread(side.wall), seconds(side.wall.p90), seconds(side.wall.p99), side.cpu ? seconds(side.cpu.median) : "–",
-    seconds(side.first_seconds), seconds(side.load_seconds), count(side.wall.runs), megabytes(side.peak_bytes), ...(onDevice ? [megabytes(side.device_bytes)] : []), ratioText(side.ratio), side.verdict ? chip(side.verdict) : "not judged"]
+    known(side.per_second) ? short(side.per_second) : "–", seconds(side.first_seconds), seconds(side.load_seconds), count(side.warmups), count(side.wall.runs), megabytes(side.peak_bytes), ...(onDevice ? [megabytes(side.device_bytes)] : []), ratioText(side.ratio), side.verdict ? chip(side.verdict) : "not judged"]
     : [given(side.label), el("span.failed", side.failure ? `✕ failed at ${visible(side.failure.at)}` : "not measured")]);
   const words = "runs are points; the box holds the middle half, the bar is the median";
   return el("div.panel", plots.length ? el("figure", caption("Time of a run", words), drawTimes(plots, `Times of runs: ${one.sides.filter(ran).map(side => `${visible(side.label)} ${seconds(side.wall.median)}`).join(", ")} (medians of wall time)`)) : "",
-    table(["side", ">median", ">p90", ">p99", ">cpu", ">first", ">load", ">runs", ">memory", ...(onDevice ? [">device memory"] : []), "ratio", "outputs"], rows, "Times", true));
+    table(["side", ">median", ">p90", ">p99", ">cpu", ">per second", ">first", ">load", ">warm-up", ">runs", ">memory", ...(onDevice ? [">device memory"] : []), "ratio", "outputs"], rows, "Times", true));
 }
 
 const known = value => typeof value === "number";
@@ -170,7 +170,7 @@ function setting() {
   const rows = benchmarks.flatMap(one => one.sides.map(side => [given(side.label), given(side.backend), given(side.version || "–"), given(side.device || "–"), given(side.arithmetic || "–"), fileOf(side.model || one.model),
     given(Object.entries(side.options).map(([name, value]) => `${name} = ${value}`).join(", ") || "–")])).slice(0, 200);
   return named("section", {id: "setting"}, el("h2", "What was run"), table(["side", "backend", "version", "devices", "arithmetic", "model", "options"], rows, "Sides", true), el("h3", "Glossary"), list([
-    ["median", "of the medians of all rounds, with half its 95 % interval"], ["p90, p99", "so many of 100 runs took at most this long"], ["cpu", "CPU time of the whole process"],
+    ["median", "of the medians of all rounds, with half its 95 % interval"], ["p90, p99", "so many of 100 runs took at most this long"], ["cpu", "CPU time of the whole process"], ["per second", "runs by the median, with a batch what they hold along the first axis"], ["warm-up", "runs that were not measured"],
     ["first", "the first run after loading, when nothing is warm"], ["ratio", "how much longer than the first side, with its interval; no difference where the interval leaves that open"],
     ["of the peak", "the time that the machine would need at the measured peak of its arithmetic or its memory, as a share of the time taken"]]));
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "tools/report/bench/bench_parts.h"
 #include "tools/report/diagnostics.h"
@@ -44,7 +45,7 @@ struct BenchDeviceColumns {
 std::vector<std::string> bench_columns(const BenchDeviceColumns& device) {
   std::vector<std::string> columns = {"backend", ">median", ">p90", ">p99", ">cpu"};
   if (device.times) columns.emplace_back(">on device");
-  columns.insert(columns.end(), {">first", ">load", ">runs", ">memory"});
+  columns.insert(columns.end(), {">per second", ">first", ">load", ">warm-up", ">runs", ">memory"});
   if (device.bytes) columns.emplace_back(">device memory");
   columns.insert(columns.end(), {"ratio", "outputs"});
   return columns;
@@ -54,7 +55,16 @@ std::string bench_bytes_text(const std::optional<std::uint64_t>& bytes) {
   return bytes ? fmt::format("{:.0f} MiB", static_cast<double>(*bytes) / 1048576) : "-";
 }
 
-std::vector<std::string> bench_row(const BenchSideReport& side, const BenchDeviceColumns& device) {
+/// "12,740", "45.3"
+std::string bench_rate_text(const std::optional<double>& rate) {
+  if (!rate) return "-";
+  const double digits = std::pow(10, std::max(std::floor(std::log10(*rate)) - 2, 0.0));
+  return *rate < 100 ? fmt::format("{:.3g}", *rate)
+                     : counted(static_cast<std::uint64_t>(std::round(*rate / digits) * digits));
+}
+
+std::vector<std::string> bench_row(const Benchmark& benchmark, const BenchSideReport& side,
+                                   const BenchDeviceColumns& device) {
   std::vector<std::string> row = {without_controls(side.label)};
   if (side.failure || side.wall.runs == 0) {
     row.resize(bench_columns(device).size() - 1, "-");
@@ -65,8 +75,9 @@ std::vector<std::string> bench_row(const BenchSideReport& side, const BenchDevic
   row.insert(row.end(), {bench_median_text(side.wall), seconds_text(side.wall.p90), seconds_text(side.wall.p99),
                          median_or_none(side.cpu)});
   if (device.times) row.push_back(median_or_none(side.on_device));
-  row.insert(row.end(), {seconds_text(side.first_seconds), seconds_text(side.load_seconds),
-                         std::to_string(side.wall.runs), bench_bytes_text(side.peak_bytes)});
+  row.insert(row.end(), {bench_rate_text(bench_rate(benchmark, side)), seconds_text(side.first_seconds),
+                         seconds_text(side.load_seconds), std::to_string(side.warmups), std::to_string(side.wall.runs),
+                         bench_bytes_text(side.peak_bytes)});
   if (device.bytes) row.push_back(bench_bytes_text(side.device_bytes));
   row.insert(row.end(), {bench_ratio_text(side.ratio), bench_verdict_text(side)});
   return row;
@@ -94,7 +105,8 @@ std::vector<std::string> bench_remarks(const BenchReport& report) {
   return remarks;
 }
 
-Table bench_table(const BenchReport& report) {
+Table bench_table(const Benchmark& benchmark) {
+  const BenchReport& report = benchmark.report;
   BenchDeviceColumns device;
   for (const BenchSideReport& side : report.sides) {
     device.times = device.times || side.on_device;
@@ -102,7 +114,7 @@ Table bench_table(const BenchReport& report) {
   }
   Table table(bench_columns(device));
   for (const BenchSideReport& side : report.sides)
-    table.add(bench_row(side, device), bench_is_wrong(side) ? bench_red : std::string_view());
+    table.add(bench_row(benchmark, side, device), bench_is_wrong(side) ? bench_red : std::string_view());
   return table;
 }
 
@@ -117,7 +129,7 @@ std::string bench_text(const std::vector<Benchmark>& benchmarks, bool color) {
                         report.processor.empty() ? "unknown processor" : without_controls(report.processor),
                         report.processors, report.processors == 1 ? "processor" : "processors",
                         without_controls(report.inputs), report.seconds, bench_inputs_text(report.input_types));
-    const Table table = bench_table(report);
+    const Table table = bench_table(benchmark);
     text += table.text(table.columns() - 1, color);
     for (const std::string& remark : bench_remarks(report)) text += "  " + remark + "\n";
     text += bench_profiles_text(report);
@@ -128,8 +140,8 @@ std::string bench_text(const std::vector<Benchmark>& benchmarks, bool color) {
 std::string bench_markdown(const std::vector<Benchmark>& benchmarks) {
   std::string text;
   for (const Benchmark& benchmark : benchmarks) {
-    text += (text.empty() ? "" : "\n") +
-            fmt::format("{}\n\n{}", setting_of(benchmark), bench_table(benchmark.report).markdown());
+    text +=
+        (text.empty() ? "" : "\n") + fmt::format("{}\n\n{}", setting_of(benchmark), bench_table(benchmark).markdown());
     const std::vector<std::string> remarks = bench_remarks(benchmark.report);
     if (!remarks.empty()) text += "\n";
     for (const std::string& remark : remarks) text += "- " + remark + "\n";
@@ -138,17 +150,26 @@ std::string bench_markdown(const std::vector<Benchmark>& benchmarks) {
 }
 
 std::string bench_csv(const std::vector<Benchmark>& benchmarks) {
-  Table table({"model",        "batch",         "threads", "backend",         "version",     "median_s",
-               "median_low_s", "median_high_s", "p90_s",   "p99_s",           "fastest_s",   "cpu_median_s",
-               "first_s",      "load_s",        "runs",    "peak_bytes",      "ratio",       "ratio_low",
-               "ratio_high",   "differs",       "outputs", "device_median_s", "device_bytes"});
+  Table table({"model",      "batch",           "threads",       "backend",    "version",
+               "median_s",   "median_low_s",    "median_high_s", "p90_s",      "p99_s",
+               "fastest_s",  "cpu_median_s",    "first_s",       "load_s",     "runs",
+               "peak_bytes", "ratio",           "ratio_low",     "ratio_high", "differs",
+               "outputs",    "device_median_s", "device_bytes",  "per_second", "warmups"});
+  constexpr std::size_t outputs_column = 20;
   const auto number = [](double value) { return fmt::format("{}", value); };
   for (const Benchmark& benchmark : benchmarks) {
     for (const BenchSideReport& side : benchmark.report.sides) {
       std::vector<std::string> row = {benchmark.model, benchmark.batch ? std::to_string(*benchmark.batch) : "",
                                       benchmark.threads ? std::to_string(*benchmark.threads) : "", side.label,
                                       side.version};
+      if (side.failure || side.wall.runs == 0) {
+        row.resize(table.columns());
+        row[outputs_column] = bench_verdict_text(side);
+        table.add(std::move(row));
+        continue;
+      }
       const auto& interval = side.wall.interval;
+      const auto rate = bench_rate(benchmark, side);
       row.insert(row.end(), {number(side.wall.median), interval ? number(interval->low) : "",
                              interval ? number(interval->high) : "", number(side.wall.p90), number(side.wall.p99),
                              number(side.wall.fastest), side.cpu ? number(side.cpu->median) : "",
@@ -158,7 +179,8 @@ std::string bench_csv(const std::vector<Benchmark>& benchmarks) {
       row.insert(row.end(), {ratio ? number(ratio->value) : "", ratio ? number(ratio->interval.low) : "",
                              ratio ? number(ratio->interval.high) : "", ratio ? (ratio->differs ? "yes" : "no") : "",
                              bench_verdict_text(side), side.on_device ? number(side.on_device->median) : "",
-                             side.device_bytes ? std::to_string(*side.device_bytes) : ""});
+                             side.device_bytes ? std::to_string(*side.device_bytes) : "", rate ? number(*rate) : "",
+                             std::to_string(side.warmups)});
       table.add(std::move(row));
     }
   }

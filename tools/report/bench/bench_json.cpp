@@ -232,7 +232,10 @@ Json bench_object(const std::vector<Benchmark>& benchmarks) {
   for (const Benchmark& benchmark : benchmarks) {
     const BenchReport& report = benchmark.report;
     Json sides = Json::array();
-    for (const BenchSideReport& side : report.sides) sides.push_back(bench_side_json(side));
+    for (const BenchSideReport& side : report.sides) {
+      sides.push_back(bench_side_json(side));
+      if (const auto rate = bench_rate(benchmark, side)) sides.back()["per_second"] = *rate;
+    }
     Json types = Json::array();
     for (const BenchInput& input : report.input_types) types.push_back({{"name", input.name}, {"type", input.type}});
     list.push_back(

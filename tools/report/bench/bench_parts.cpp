@@ -71,6 +71,11 @@ std::string bench_ratio_text(const std::optional<Ratio>& ratio) {
   return fmt::format("{:.3g} x ({:.3g} to {:.3g})", ratio->value, ratio->interval.low, ratio->interval.high);
 }
 
+std::optional<double> bench_rate(const Benchmark& benchmark, const BenchSideReport& side) {
+  if (side.failure || side.wall.median <= 0) return std::nullopt;
+  return static_cast<double>(benchmark.batch.value_or(1)) / side.wall.median;
+}
+
 std::string bench_verdict_text(const BenchSideReport& side) {
   if (side.failure) return "failed at " + without_controls(side.failed_at);
   return side.verdict ? std::string(name_of(*side.verdict)) : "not judged";

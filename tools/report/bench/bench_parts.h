@@ -16,6 +16,8 @@ Json bench_object(const std::vector<Benchmark>& benchmarks);
 std::string setting_of(const Benchmark& benchmark);
 /// "0.71 x (0.69 to 0.73)"
 std::string bench_ratio_text(const std::optional<Ratio>& ratio);
+/// Runs a second by the median, with --batch what they hold along the first axis.
+std::optional<double> bench_rate(const Benchmark& benchmark, const BenchSideReport& side);
 /// "rounding", "not judged", "failed at load"
 std::string bench_verdict_text(const BenchSideReport& side);
 /// "1 thread reaches 108 GFLOP/s and 12.1 GB/s"
