@@ -94,7 +94,8 @@ struct Contender {
   std::unique_ptr<diffing::Side> side;
   std::vector<NamedValue> outputs;
   int runs_in_round = 1;
-  double run_seconds = 0;  ///< at the end of the warm-up
+  std::uint64_t kept_bytes = 0;  ///< of what our process grew by when it was loaded
+  double run_seconds = 0;        ///< at the end of the warm-up
 
   bool is_running() const { return !report->failure; }
 };
@@ -156,7 +157,10 @@ class Measurement {
     for (Contender& contender : contenders_) {
       if (stopped()) return;
       step("loading " + contender.side_report.label);
+      give_back_freed();
+      const OwnGrowth growth;
       open(contender);
+      take_growth(contender, growth);
       copy_description(contender);
     }
   }
@@ -211,7 +215,10 @@ class Measurement {
   void run_first() {
     for (Contender& contender : contenders_) {
       if (!contender.is_running() || stopped()) continue;
+      const bool is_new = contender.report->warmups == 0;
+      const auto growth = is_new ? std::optional<OwnGrowth>(std::in_place) : std::nullopt;
       const auto first = turn(contender, 1);
+      if (growth) take_growth(contender, *growth);
       if (!first) continue;
       contender.run_seconds = first->front().wall;
       if (contender.report->warmups++ == 0) contender.report->first_seconds = contender.run_seconds;
@@ -395,6 +402,15 @@ class Measurement {
       if (!is_precise(side.wall.interval, side.wall.median, goal)) return false;
       return !side.ratio || is_precise(side.ratio->interval, side.ratio->value, goal);
     });
+  }
+
+  /// Growth of loading and of the first run one behind the other; that of the run comes on top of what loading left.
+  static void take_growth(Contender& contender, const OwnGrowth& growth) {
+    std::optional<std::uint64_t>& grown = contender.report->grown_bytes;
+    const auto peak = growth.peak();
+    if (!peak || !contender.side->is_open() || contender.side->peak_bytes()) return;
+    grown = std::max(grown.value_or(0), contender.kept_bytes + *peak);
+    contender.kept_bytes = growth.kept();
   }
 
   static void take_peak(Contender& contender) {

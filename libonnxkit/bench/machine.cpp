@@ -1,10 +1,12 @@
 #include "libonnxkit/bench/machine.h"
 
+#include <malloc.h>
 #include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -31,6 +33,11 @@ std::string field_of(const char* path, std::string_view key) {
     if (begin != line.npos) return line.substr(begin);
   }
   return {};
+}
+
+/// Bytes of a field of /proc/self/status.
+std::uint64_t own_memory(std::string_view key) {
+  return std::strtoull(field_of("/proc/self/status", key).c_str(), nullptr, 10) * 1024;
 }
 
 /// Of the control group that this process lies in, by the second version of control groups.
@@ -97,6 +104,29 @@ MachineDesc MachineDesc::here() {
   const long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGE_SIZE);
   if (pages > 0 && size > 0) desc.memory = static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(size);
   return desc;
+}
+
+void give_back_freed() {
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
+}
+
+OwnGrowth::OwnGrowth() {
+  before_ = own_memory("VmRSS");
+  std::ofstream file("/proc/self/clear_refs");
+  forgot_ = static_cast<bool>(file << "5" << std::flush);
+}
+
+std::optional<std::uint64_t> OwnGrowth::peak() const {
+  const std::uint64_t peak = own_memory("VmHWM");
+  if (!forgot_ || before_ == 0 || peak == 0) return std::nullopt;
+  return peak - std::min(peak, before_);
+}
+
+std::uint64_t OwnGrowth::kept() const {
+  const std::uint64_t now = own_memory("VmRSS");
+  return now - std::min(now, before_);
 }
 
 std::vector<std::string> disturbances(const MachineState& before, const MachineState& after, double own_cpu) {

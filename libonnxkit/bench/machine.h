@@ -28,6 +28,23 @@ struct MachineDesc {
   static MachineDesc here();
 };
 
+/// Memory that was freed goes back to the system, so that what uses it next makes the process grow.
+void give_back_freed();
+
+/// How far this process grew at most since growth was begun, beyond what it had then. The kernel is asked to forget the peak before.
+class OwnGrowth {
+ public:
+  OwnGrowth();
+  /// Nothing where the system does not tell.
+  std::optional<std::uint64_t> peak() const;
+  /// What is left of it now.
+  std::uint64_t kept() const;
+
+ private:
+  std::uint64_t before_ = 0;
+  bool forgot_ = false;
+};
+
 /// What speaks against the figures that were taken between two states, in which our own processes used `own_cpu` seconds.
 std::vector<std::string> disturbances(const MachineState& before, const MachineState& after, double own_cpu);
 

@@ -103,10 +103,12 @@ struct BenchSideReport {
   /// figures below are of all runs.
   std::vector<BenchRound> rounds;
   Latency wall;
-  std::optional<Latency> cpu;                 ///< of the whole process
-  std::optional<Latency> on_device;           ///< of the work on a GPU, without copies from and to the host
-  std::optional<Ratio> ratio, cpu_ratio;      ///< to the first side that ran
-  std::optional<std::uint64_t> peak_bytes;    ///< largest resident size of its process, where it has one
+  std::optional<Latency> cpu;               ///< of the whole process
+  std::optional<Latency> on_device;         ///< of the work on a GPU, without copies from and to the host
+  std::optional<Ratio> ratio, cpu_ratio;    ///< to the first side that ran
+  std::optional<std::uint64_t> peak_bytes;  ///< largest resident size of its process, where it has one
+  /// Of a side in our own process: how far that grew at most from before it was loaded to the end of its first run.
+  std::optional<std::uint64_t> grown_bytes;
   std::optional<std::uint64_t> device_bytes;  ///< the most memory of a GPU that it held, as far as it tells
   std::optional<Verdict> verdict;             ///< of its outputs; nothing when they were not judged
   std::string why;                            ///< of the verdict, or why there is none

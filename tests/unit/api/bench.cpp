@@ -57,6 +57,28 @@ TEST_CASE("bench: a single side has nothing to be compared with, and is started 
   CHECK(found.loadings == 1);
 }
 
+TEST_CASE("bench: of a side in our own process its growth is told, not the size of ours") {
+  constexpr std::uint64_t bytes = 64 << 20;
+  DiffSide side;
+  side.model = std::make_shared<const Model>(
+      parse_model(opset_17 + "main (float[1] x) => (float[16777216] y) { s = Constant <value_ints = [16777216]> ()"
+                             " y = Expand (x, s) }"));
+  BenchOptions options = short_measurement();
+  options.max_rounds = options.most_starts = 1;
+  options.judges = false;
+  for (const char* backend : {"reference", "cpu"}) {
+    CAPTURE(backend);
+    side.backend = side.label = backend;
+    const auto report = bench({side}, {"one", {{"x", Value(floats({1}, {1}))}}}, options);
+    REQUIRE_MESSAGE(report, (report ? "" : report.error().diagnostic.message));
+    const BenchSideReport& found = report->sides[0];
+    CHECK(!found.peak_bytes);
+    if (!found.grown_bytes) continue;  // the system does not tell
+    CHECK(*found.grown_bytes >= bytes);
+    CHECK(*found.grown_bytes < 16 * bytes);
+  }
+}
+
 TEST_CASE("bench: of a round of many runs some are kept, and all where they are asked for") {
   BenchOptions options = short_measurement();
   const BenchSideReport some = measured(1, options).report.sides[0];

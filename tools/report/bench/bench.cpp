@@ -75,9 +75,10 @@ std::vector<std::string> bench_row(const Benchmark& benchmark, const BenchSideRe
   row.insert(row.end(), {bench_median_text(side.wall), seconds_text(side.wall.p90), seconds_text(side.wall.p99),
                          median_or_none(side.cpu)});
   if (device.times) row.push_back(median_or_none(side.on_device));
-  row.insert(row.end(), {bench_rate_text(bench_rate(benchmark, side)), seconds_text(side.first_seconds),
-                         seconds_text(side.load_seconds), std::to_string(side.warmups), std::to_string(side.wall.runs),
-                         bench_bytes_text(side.peak_bytes)});
+  row.insert(row.end(),
+             {bench_rate_text(bench_rate(benchmark, side)), seconds_text(side.first_seconds),
+              seconds_text(side.load_seconds), std::to_string(side.warmups), std::to_string(side.wall.runs),
+              side.grown_bytes ? "+" + bench_bytes_text(side.grown_bytes) : bench_bytes_text(side.peak_bytes)});
   if (device.bytes) row.push_back(bench_bytes_text(side.device_bytes));
   row.insert(row.end(), {bench_ratio_text(side.ratio), bench_verdict_text(side)});
   return row;
@@ -150,11 +151,11 @@ std::string bench_markdown(const std::vector<Benchmark>& benchmarks) {
 }
 
 std::string bench_csv(const std::vector<Benchmark>& benchmarks) {
-  Table table({"model",      "batch",           "threads",       "backend",    "version",
-               "median_s",   "median_low_s",    "median_high_s", "p90_s",      "p99_s",
-               "fastest_s",  "cpu_median_s",    "first_s",       "load_s",     "runs",
-               "peak_bytes", "ratio",           "ratio_low",     "ratio_high", "differs",
-               "outputs",    "device_median_s", "device_bytes",  "per_second", "warmups"});
+  Table table({"model",        "batch",         "threads", "backend",         "version",      "median_s",
+               "median_low_s", "median_high_s", "p90_s",   "p99_s",           "fastest_s",    "cpu_median_s",
+               "first_s",      "load_s",        "runs",    "peak_bytes",      "ratio",        "ratio_low",
+               "ratio_high",   "differs",       "outputs", "device_median_s", "device_bytes", "per_second",
+               "warmups",      "grown_bytes"});
   constexpr std::size_t outputs_column = 20;
   const auto number = [](double value) { return fmt::format("{}", value); };
   for (const Benchmark& benchmark : benchmarks) {
@@ -180,7 +181,7 @@ std::string bench_csv(const std::vector<Benchmark>& benchmarks) {
                              ratio ? number(ratio->interval.high) : "", ratio ? (ratio->differs ? "yes" : "no") : "",
                              bench_verdict_text(side), side.on_device ? number(side.on_device->median) : "",
                              side.device_bytes ? std::to_string(*side.device_bytes) : "", rate ? number(*rate) : "",
-                             std::to_string(side.warmups)});
+                             std::to_string(side.warmups), side.grown_bytes ? std::to_string(*side.grown_bytes) : ""});
       table.add(std::move(row));
     }
   }

@@ -83,6 +83,7 @@ Json bench_side_json(const BenchSideReport& side) {
   if (side.ratio) json["ratio"] = bench_ratio_json(*side.ratio);
   if (side.cpu_ratio) json["cpu_ratio"] = bench_ratio_json(*side.cpu_ratio);
   if (side.peak_bytes) json["peak_bytes"] = *side.peak_bytes;
+  if (side.grown_bytes) json["grown_bytes"] = *side.grown_bytes;
   if (side.device_bytes) json["device_bytes"] = *side.device_bytes;
   if (side.verdict) json["verdict"] = name_of(*side.verdict);
   json["why"] = side.why;
@@ -185,6 +186,7 @@ BenchSideReport bench_side_from(const Json& json) {
   side.ratio = ratio_in(json, "ratio");
   side.cpu_ratio = ratio_in(json, "cpu_ratio");
   if (json.contains("peak_bytes")) side.peak_bytes = json.at("peak_bytes").get<std::uint64_t>();
+  if (json.contains("grown_bytes")) side.grown_bytes = json.at("grown_bytes").get<std::uint64_t>();
   if (json.contains("device_bytes")) side.device_bytes = json.at("device_bytes").get<std::uint64_t>();
   const std::string verdict = json.value("verdict", "");
   for (int i = 0; i <= static_cast<int>(Verdict::mismatch); ++i)
