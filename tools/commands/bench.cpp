@@ -266,9 +266,13 @@ Result<std::vector<Benchmark>> measure_all(const BenchArguments& arguments) {
   return benchmarks;
 }
 
-/// Before anything runs: what --report may not replace.
+/// Before anything runs: what the files that will be written may not replace, and that they have a folder.
 Result<void> check_output(const BenchArguments& arguments) {
-  return arguments.report.empty() ? Result<void>() : check_report(arguments.report);
+  Result<void> checked;
+  if (!arguments.report.empty()) checked = check_report(arguments.report);
+  if (checked && !arguments.trace.empty()) checked = check_trace(arguments.trace);
+  if (checked && !arguments.resume.empty()) checked = check_new_file(arguments.resume);
+  return checked;
 }
 
 Result<void> write_files(const std::vector<Benchmark>& benchmarks, const BenchArguments& arguments) {

@@ -28,6 +28,13 @@ bool is_page(const fs::path& path) {
                     [](char want, char is) { return std::tolower(static_cast<unsigned char>(is)) == want; });
 }
 
+/// As bench --trace writes it.
+bool is_trace(const fs::path& path) {
+  std::string head(100, '\0');
+  std::ifstream(path, std::ios::binary).read(head.data(), static_cast<std::streamsize>(head.size()));
+  return head.starts_with('{') && head.find("\"traceEvents\"") != head.npos;
+}
+
 bool is_repro(const fs::path& folder) {
   std::error_code fault;
   return fs::exists(folder / "expected.onnx", fault) && fs::exists(folder / "README.txt", fault);
@@ -47,10 +54,26 @@ Result<void> holds_none(const fs::path& folder, const std::vector<fs::path>& inp
 
 }  // namespace
 
+Result<void> check_new_file(const fs::path& path) {
+  const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
+  std::error_code fault;
+  if (fs::is_directory(folder, fault)) return {};
+  return cannot_write(path, "the folder " + quote(folder.string()) + " does not exist",
+                      "create it, or choose another one");
+}
+
 Result<void> check_report(const fs::path& path) {
   std::error_code fault;
-  if (!fs::is_regular_file(path, fault) || fs::file_size(path, fault) == 0 || is_page(path)) return {};
+  if (!fs::is_regular_file(path, fault) || fs::file_size(path, fault) == 0 || is_page(path))
+    return check_new_file(path);
   return cannot_write(path, "the report would replace a file that is not a report", "choose another name");
+}
+
+Result<void> check_trace(const fs::path& path) {
+  std::error_code fault;
+  if (!fs::is_regular_file(path, fault) || fs::file_size(path, fault) == 0 || is_trace(path))
+    return check_new_file(path);
+  return cannot_write(path, "the trace would replace a file that is not a trace", "choose another name");
 }
 
 Result<void> check_repro(const fs::path& folder, const std::vector<fs::path>& inputs) {

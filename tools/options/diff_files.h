@@ -7,8 +7,13 @@
 
 namespace onnxkit::tools {
 
-/// Whether `path` may become a report: a new file, an empty one, a page, or no regular file at all. Error cannot-write.
+/// Whether the folder of `path` is there. Error cannot-write.
+Result<void> check_new_file(const std::filesystem::path& path);
+
+/// Whether `path` may become a report: a new file in a folder that is there, an empty one, a page, or no regular file at all. Error cannot-write.
 Result<void> check_report(const std::filesystem::path& path);
+/// The same of a trace of bench.
+Result<void> check_trace(const std::filesystem::path& path);
 
 /// Whether files may be written into a folder: it is new, empty, or what --repro made before, one folder or one for each side, and none
 /// of the inputs lies in it. Error cannot-write.
