@@ -106,7 +106,8 @@ class Measurement {
       : options_(options), inputs_(inputs), diff_(diff_options(options)), sessions_(diff_), random_(options.seed) {
     report_.sides.resize(sides.size());
     report_.inputs = inputs.name;
-    for (const NamedValue& input : inputs.values) report_.input_types.push_back({input.name, type_text(input.value)});
+    for (const NamedValue& input : inputs.values)
+      if (input.value.kind != ValueKind::none) report_.input_types.push_back({input.name, type_text(input.value)});
     const MachineDesc machine = MachineDesc::here();
     report_.processor = machine.processor;
     report_.processors = machine.processors;

@@ -119,9 +119,12 @@ std::vector<Value> ReadyPlan::take_outputs() {
 
 Result<std::vector<Value>> ReadyPlan::run(std::span<const Value> inputs, const plan::PlannedRun& run) {
   const exec::RunRequest& request = run.request;
-  if (request.limits.memory != 0 && plan_.arena_bytes > request.limits.memory)
-    return make_error("memory-limit", fmt::format("the plan needs {} bytes, the limit is {}", plan_.arena_bytes,
-                                                  request.limits.memory));
+  std::uint64_t bytes = plan_.arena_bytes;
+  for (const plan::Buffer& buffer : plan_.buffers)
+    if (buffer.home == Home::output) bytes += buffer.bytes;
+  if (request.limits.memory != 0 && bytes > request.limits.memory)
+    return make_error("memory-limit",
+                      fmt::format("the plan needs {} bytes, the limit is {}", bytes, request.limits.memory));
   if (auto bound = bind_inputs(inputs); !bound) return bound.error();
   for (std::size_t i = 0; i < plan_.outputs.size(); ++i) {
     const plan::Buffer& buffer = plan_.buffers[plan_.outputs[i].buffer];

@@ -243,7 +243,8 @@ Result<std::vector<Benchmark>> measure_all(const BenchArguments& arguments) {
     if (!inputs) return inputs.error();
     Benchmark planned{plan.models.front(), plan.batch, plan.threads, {}};
     for (const NamedValue& input : inputs->values)
-      planned.report.input_types.push_back({input.name, type_text(input.value)});
+      if (input.value.kind != ValueKind::none)
+        planned.report.input_types.push_back({input.name, type_text(input.value)});
     const auto known = std::find_if(stored.begin(), stored.end(),
                                     [&](const Benchmark& benchmark) { return is_same(benchmark, planned, *sides); });
     if (known != stored.end()) {
