@@ -200,7 +200,7 @@ Unlowered lower_conv(LowerCall& call) {
 template <bool is_maximum>
 Unlowered lower_pool(LowerCall& call) {
   const bool is_byte = call.output_type(0) == ElementType::int8 || call.output_type(0) == ElementType::uint8;
-  if (call.has_output(1)) return "positions of the greatest are asked for";
+  if (is_maximum && call.has_output(1)) return lower_max_pool_with_positions(call);
   if (call.input_dims(0).size() == 5) return lower_volume_pool<is_maximum>(call);
   if (const auto reason = unfit(call, is_maximum && is_byte)) return reason;
   if (call.input_type(0) != call.output_type(0)) return "types differ";

@@ -17,14 +17,14 @@ struct EmbeddedRows {
 };
 
 /// The rows of a table at these positions; one outside of it ends the run with an error, a negative one, too.
-View rows_at(LowerCall& call, const View& table, const View& positions) {
-  const std::int64_t rows = table.dims[0], size = table.dims[1], count = positions.size();
+View rows_at(LowerCall& call, const View& held, const View& positions) {
+  const std::int64_t rows = held.dims[0], size = held.dims[1], count = positions.size();
   Expression e;
   const Number at = e.input(0, Lane::i64);
   e.apply(Operation::select, e.apply(Operation::less, at, e.integer(0)), e.integer(rows), at);
   const View places = mapped(call, e, {positions}, ElementType::int64, positions.dims);
-  const View result = call.make(table.type, {1, count, size});
-  call.emit(gather_step, {*reshaped(call.contiguous(table), {1, rows, size}), *reshaped(places, {count})}, {result},
+  const View result = call.make(held.type, {1, count, size});
+  call.emit(gather_step, {*reshaped(call.contiguous(held), {1, rows, size}), *reshaped(places, {count})}, {result},
             MapParameters());
   return *reshaped(result, {count, size});
 }

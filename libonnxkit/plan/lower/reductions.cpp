@@ -111,6 +111,31 @@ Unlowered lower_global_pool(LowerCall& call) {
   return std::nullopt;
 }
 
+/// (sum of |x| ^ p) ^ (1 / p) of each channel.
+Unlowered lower_global_lp_pool(LowerCall& call) {
+  if (call.since() < 2) return "an old version";
+  const View x = stored_as(call, call.input(0), wide_type(call.input(0).type));
+  const Lane lane = lane_of(x.type);
+  if (lane == Lane::i64 || x.rank() < 3 || x.size() == 0) return "without elements";
+  const auto p = static_cast<double>(call.integer("p", 2));
+  const auto raised = [&](const View& view, double power, bool is_signed) {
+    Expression e;
+    Number number = e.input(0, lane);
+    if (is_signed) number = e.apply(Operation::absolute, number);
+    if (power == 2) {
+      e.apply(Operation::multiply, number, number);
+    } else if (power == 0.5) {
+      e.apply(Operation::square_root, number);
+    } else if (power != 1) {
+      e.apply(Operation::power, number, e.constant(lane, power));
+    }
+    return applied(call, e, {view}, view.type);
+  };
+  const View sums = reduced(call, Reduction::sum, raised(x, p, true), last_axes(x.rank(), 2));
+  give(call, raised(sums, 1 / p, false));
+  return std::nullopt;
+}
+
 // ---- norms
 
 /// x / norm along one axis; 0 where the norm is 0.
@@ -203,6 +228,7 @@ void register_reductions(LoweringRegistry& registry) {
   registry.add("ReduceLogSumExp", all_versions(), lower_reduce_log_sum_exp);
   registry.add("GlobalAveragePool", all_versions(), lower_global_pool<Reduction::mean>);
   registry.add("GlobalMaxPool", all_versions(), lower_global_pool<Reduction::maximum>);
+  registry.add("GlobalLpPool", all_versions(), lower_global_lp_pool);
   registry.add("LpNormalization", all_versions(), lower_lp_normalization);
   registry.add("InstanceNormalization", all_versions(), lower_instance_normalization);
   registry.add("GroupNormalization", all_versions(), lower_group_normalization);
