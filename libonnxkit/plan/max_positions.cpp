@@ -92,7 +92,7 @@ class GreatestOfTaps {
 
 }  // namespace
 
-Unlowered lower_max_pool_with_positions(LowerCall& call) {
+Unlowered lower_max_positions(LowerCall& call, bool has_values) {
   const View x = call.input(0);
   if (!has_lane(x.type)) return "elements cannot be computed";
   const Dims out = call.output_dims(0);
@@ -115,9 +115,13 @@ Unlowered lower_max_pool_with_positions(LowerCall& call) {
   View padded = x;
   if (dims != x.dims) {
     padded = call.make_like(x.type, dims, x);
-    fill(call, padded, 0);
     View inside = padded;
-    for (std::size_t i = 0; i < image.size(); ++i) inside = sliced(inside, 2 + i, begin[i], 1, image[i]);
+    for (std::size_t i = 0; i < image.size(); ++i) {  // what is around the image has no position, so any number will do
+      const std::int64_t behind = begin[i] + image[i];
+      if (begin[i] > 0) fill(call, sliced(inside, 2 + i, 0, 1, begin[i]), 0);
+      if (behind < sizes[i]) fill(call, sliced(inside, 2 + i, behind, 1, sizes[i] - behind), 0);
+      inside = sliced(inside, 2 + i, begin[i], 1, image[i]);
+    }
     call.emit_copy(x, inside);
   }
   const View positions = padded_positions(call, image, sizes, begin);
@@ -132,10 +136,12 @@ Unlowered lower_max_pool_with_positions(LowerCall& call) {
         greatest.compare(at_tap(padded, 2, g, tap, out), at_tap(positions, 0, g, tap, out), keeps_value);
       return greatest.made(call, keeps_value ? x.type : ElementType::int64, out);
     };
-    const View value = compared(true), position = compared(false);
+    // The last value is only needed where no pool gave it.
+    const bool needs_value = !has_values || first + taps_of_map < taps;
+    const View value = needs_value ? compared(true) : padded, position = compared(false);
     found = {value, position};
   }
-  if (call.has_output(0)) give(call, found->value);
+  if (!has_values && call.has_output(0)) give(call, found->value);
   Dims by_channel(x.rank(), 1);
   by_channel[0] = x.dims[0], by_channel[1] = x.dims[1];
   const View channels = *reshaped(positions_along(call, {x.dims[0] * x.dims[1]}, 0), by_channel);

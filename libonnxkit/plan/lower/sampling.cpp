@@ -103,7 +103,7 @@ Neighbour element_for(Expression& e, Number at, std::int64_t size, const SampleR
 }
 
 struct SampledImage {
-  View pixels;           ///< [n * h * w, c]
+  View pixels;           ///< [n * h * w + 1, c], zeros in the last row
   Dims sizes;            ///< h, w, or of more or fewer axes
   View grid;             ///< [n, points, axes], the innermost axis first
   std::int64_t corners;  ///< neighbours along an axis
@@ -112,9 +112,9 @@ struct SampledImage {
   std::size_t axes() const { return sizes.size(); }
 };
 
-enum class Found : std::uint8_t { place, is_there, weight };
+enum class Found : std::uint8_t { place, weight };
 
-/// Of each neighbour [corners, corners, ..., n, points] its pixel, whether there is one, or its weight.
+/// Of each neighbour [corners, corners, ..., n, points] its pixel, the one behind all of them where there is none, or its weight.
 View of_neighbours(LowerCall& call, const SampledImage& image, Found what) {
   const Dims points = {image.grid.dims[0], image.grid.dims[1]};
   Dims dims(image.axes(), image.corners);
@@ -128,7 +128,7 @@ View of_neighbours(LowerCall& call, const SampledImage& image, Found what) {
   };
   std::optional<Number> result;
   if (what == Found::place) result = next(positions_along(call, dims, image.axes()));
-  if (what == Found::is_there) result = e.integer(1);
+  std::optional<Number> are_there;
   for (std::size_t axis = 0; axis < image.axes(); ++axis) {
     View coordinate = sliced(image.grid, 2, static_cast<std::int64_t>(image.axes() - 1 - axis), 1, 1);
     coordinate.dims.pop_back();
@@ -151,16 +151,12 @@ View of_neighbours(LowerCall& call, const SampledImage& image, Found what) {
     }
     const Neighbour found =
         element_for(e, corner ? e.apply(Operation::add, first, *corner) : first, image.sizes[axis], image.rules);
-    if (what == Found::is_there) {
-      result = e.apply(Operation::logical_and, *result, found.is_there);
-    } else {
-      const Number scaled = e.apply(Operation::multiply, *result, e.integer(image.sizes[axis]));
-      result = e.apply(Operation::add, scaled, found.at);
-    }
+    are_there = are_there ? e.apply(Operation::logical_and, *are_there, found.is_there) : found.is_there;
+    const Number scaled = e.apply(Operation::multiply, *result, e.integer(image.sizes[axis]));
+    result = e.apply(Operation::add, scaled, found.at);
   }
-  const ElementType stored = what == Found::place      ? ElementType::int64
-                             : what == Found::is_there ? ElementType::boolean
-                                                       : wide_type(image.pixels.type);
+  if (what == Found::place) e.apply(Operation::select, *are_there, *result, e.integer(image.pixels.dims[0] - 1));
+  const ElementType stored = what == Found::place ? ElementType::int64 : wide_type(image.pixels.type);
   if (what == Found::weight) e.convert(*result, lane_of(stored));
   return mapped(call, e, std::move(inputs), stored, dims);
 }
@@ -193,40 +189,41 @@ Unlowered lower_grid_sample(LowerCall& call) {
   Dims last = {0};
   for (std::size_t i = 2; i < x.rank(); ++i) last.push_back(static_cast<std::int64_t>(i));
   last.push_back(1);
-  image.pixels = *reshaped(call.contiguous(permuted(x, last)), {batches * area, channels});
+  const View turned = permuted(x, last);
+  image.pixels = call.make(x.type, {batches * area + 1, channels});
+  call.emit_copy(turned, *reshaped(sliced(image.pixels, 0, 0, 1, batches * area), turned.dims));
+  fill(call, sliced(image.pixels, 0, batches * area, 1, 1), 0);
   image.grid = reshaped_or_copied(call, grid, {batches, points, grid.dims.back()});
   const std::int64_t corners = image.rules.is_nearest ? 1 : std::int64_t{1} << image.axes();
   const std::int64_t rows = corners * batches * points;
   if (rows > most_sampled / channels) return "there would be many neighbours";
   const View places = of_neighbours(call, image, Found::place);
   const View gathered = call.make(x.type, {1, rows, channels});
-  call.emit(gather_step, {*reshaped(image.pixels, {1, batches * area, channels}), *reshaped(places, {rows})},
+  call.emit(gather_step, {*reshaped(image.pixels, {1, batches * area + 1, channels}), *reshaped(places, {rows})},
             {gathered}, MapParameters());
   const View taps = *reshaped(gathered, {corners, batches, points, channels});
-  const auto by_tap = [&](Found what) {
-    return *reshaped(of_neighbours(call, image, what), {corners, batches, points, 1});
-  };
-  const View is_there = by_tap(Found::is_there);
-  std::optional<View> weights;
-  if (!image.rules.is_nearest) weights = by_tap(Found::weight);
-  Expression e;
-  std::vector<View> inputs;
-  const Lane lane = lane_of(x.type);
-  const auto next = [&](const View& view, std::int64_t tap) {
-    View one = sliced(view, 0, tap, 1, 1);
-    one.dims.erase(one.dims.begin());
-    one.strides.erase(one.strides.begin());
-    inputs.push_back(one);
-    return e.input(inputs.size() - 1, lane_of(view.type));
-  };
-  std::optional<Number> sum;
-  for (std::int64_t tap = 0; tap < corners; ++tap) {
-    const Number value = next(taps, tap), none = lane == Lane::i64 ? e.integer(0) : e.constant(lane, 0);
-    Number part = e.apply(Operation::select, next(is_there, tap), value, none);
-    if (weights) part = e.apply(Operation::multiply, part, next(*weights, tap));
-    sum = sum ? e.apply(Operation::add, *sum, part) : part;
+  View sampled = taps;
+  if (image.rules.is_nearest) {
+    sampled = *reshaped(taps, {batches, points, channels});
+  } else {
+    const View weights = *reshaped(of_neighbours(call, image, Found::weight), {corners, batches, points, 1});
+    Expression e;
+    std::vector<View> inputs;
+    const auto next = [&](const View& view, std::int64_t tap) {
+      View one = sliced(view, 0, tap, 1, 1);
+      one.dims.erase(one.dims.begin());
+      one.strides.erase(one.strides.begin());
+      inputs.push_back(one);
+      return e.input(inputs.size() - 1, lane_of(view.type));
+    };
+    std::optional<Number> sum;
+    for (std::int64_t tap = 0; tap < corners; ++tap) {
+      const Number value = next(taps, tap);
+      const Number part = e.apply(Operation::multiply, value, next(weights, tap));
+      sum = sum ? e.apply(Operation::add, *sum, part) : part;
+    }
+    sampled = mapped(call, e, std::move(inputs), x.type, {batches, points, channels});
   }
-  const View sampled = mapped(call, e, std::move(inputs), x.type, {batches, points, channels});
   Dims shown = {batches};
   shown.insert(shown.end(), out.begin() + 2, out.end());
   shown.push_back(channels);
