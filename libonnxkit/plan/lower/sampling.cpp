@@ -161,7 +161,7 @@ View of_neighbours(LowerCall& call, const SampledImage& image, Found what) {
   return mapped(call, e, std::move(inputs), stored, dims);
 }
 
-/// Gathered pixels of more elements than this cost more than the reference.
+/// 512 MiB of gathered neighbours.
 constexpr std::int64_t most_sampled = std::int64_t{1} << 27;
 
 Unlowered lower_grid_sample(LowerCall& call) {

@@ -20,7 +20,7 @@ struct LineTransform {
   std::int64_t read() const { return std::min(given, to_real() ? length / 2 + 1 : length); }
 };
 
-/// Beyond this size a matrix costs more than the transform of the reference.
+/// 32 MiB: each plan holds its matrix.
 constexpr std::int64_t most_matrix_elements = std::int64_t{1} << 23;
 
 /// [rows, bins * parts], computed in double and rounded once.
