@@ -15,7 +15,9 @@ std::string kernel_name(const Launch& launch, std::size_t number) {
 }
 
 std::string kernel_text(const Launch& launch, const std::string& name) {
-  return fmt::format("\nextern \"C\" __global__ void __launch_bounds__({}) {}{}", launch.threads, name, launch.text);
+  // With one block asked for, the compiler leaves loads where they are instead of saving registers for more threads.
+  return fmt::format("\nextern \"C\" __global__ void __launch_bounds__({}{}) {}{}", launch.threads,
+                     launch.spends_registers ? ", 1" : "", name, launch.text);
 }
 
 /// The error of the first kernel that does not compile alone, with the kind of its step; else that of the program.
@@ -52,7 +54,8 @@ KernelProgram join_kernels(std::span<const Launch* const> launches) {
   KernelProgram program{.text = std::string(prelude()), .names = {}, .by_launch = {}};
   std::unordered_map<std::string, std::size_t> by_text;
   for (const Launch* launch : launches) {
-    const std::string key = fmt::format("{} {} {}", launch->threads, launch->synchronizes, launch->text);
+    const std::string key =
+        fmt::format("{} {} {} {}", launch->threads, launch->synchronizes, launch->spends_registers, launch->text);
     const auto [at, is_new] = by_text.emplace(key, program.names.size());
     if (is_new) {
       program.names.push_back(kernel_name(*launch, program.names.size()));

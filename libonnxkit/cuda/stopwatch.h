@@ -17,10 +17,11 @@ class Stopwatch {
   std::optional<std::size_t> fastest(LibraryCall& call, const plan::Plan& plan, std::size_t count,
                                      const std::function<void(std::size_t)>& use);
 
- private:
   /// Seconds that the device takes for a call that is launched as a part of a graph: the least of several; after one run only, where that took more
   /// than twice `best`.
   Result<double> seconds_of(LibraryCall& call, const plan::Plan& plan, double best);
+
+ private:
   explicit Stopwatch(std::shared_ptr<const Device> device) : device_(std::move(device)) {}
   Result<void> reserve(std::uint64_t bytes);
   Result<RunnableGraph> capture(LibraryCall& call, std::span<void* const> pointers, void* workspace, int times);

@@ -70,30 +70,45 @@ class Narrowing {
   /// Maps and recurrences read and write any type.
   static bool converts(const Step& step) { return step.kind == map_step || step.kind == recurrent_step; }
 
+  /// Steps whose kernels convert what they read.
+  static bool reads_wide(const Step& step) {
+    return step.kind == normalize_step || step.kind == softmax_step || step.kind == reduce_step ||
+           step.kind == pool_step || step.kind == gather_step;
+  }
+  /// Steps whose kernels, and libraries, convert what they write.
+  static bool writes_wide(const Step& step) { return reads_wide(step) || step.kind == product_step; }
+  bool is_wide(const View& view) const {
+    const Buffer& buffer = plan_.buffers[view.buffer];
+    return buffer.type == ElementType::float32 && !is_narrow_[view.buffer];
+  }
+  /// Of a product that writes float32, what its epilogue reads stays so, which libraries want; masks stay since their lowest numbers are infinite in
+  /// float16.
+  std::size_t narrow_inputs(const Step& step) const {
+    if (step.kind == attention_step) return 3;
+    const bool keeps_rest = step.kind == product_step && is_wide(step.outputs[0]);
+    return keeps_rest ? 2 : step.inputs.size();
+  }
+
   /// Values between steps on the device, and constants that others than maps read. States of recurrences keep their type: each is rounded once for
   /// every point in time.
   void choose() {
-    for (std::size_t b = 0; b < plan_.buffers.size(); ++b) {
-      const Buffer& buffer = plan_.buffers[b];
-      is_narrow_[b] = buffer.type == ElementType::float32 && buffer.home == Home::arena;
-    }
+    std::vector<bool> stays(plan_.buffers.size(), false);
     for (const Step& step : plan_.steps) {
+      if (step.kind == host_step)
+        for (const View& view : step.inputs) stays[view.buffer] = true;
+      if (step.kind == host_step || step.kind == recurrent_step)
+        for (const View& view : step.outputs) stays[view.buffer] = true;
+      if (step.kind == attention_step && step.inputs.size() > 3) stays[step.inputs[3].buffer] = true;
+    }
+    const auto narrow_in = [&](Home home, std::uint32_t buffer) {
+      const Buffer& of = plan_.buffers[buffer];
+      if (of.type == ElementType::float32 && of.home == home && !stays[buffer]) is_narrow_[buffer] = true;
+    };
+    for (std::uint32_t b = 0; b < plan_.buffers.size(); ++b) narrow_in(Home::arena, b);
+    for (const Step& step : plan_.steps) {
+      if (step.kind == recurrent_step) narrow_in(Home::constant, step.inputs[1].buffer);
       if (converts(step) || step.kind == host_step) continue;
-      for (const View& view : step.inputs) {
-        const Buffer& buffer = plan_.buffers[view.buffer];
-        if (buffer.type == ElementType::float32 && buffer.home == Home::constant) is_narrow_[view.buffer] = true;
-      }
-    }
-    for (const Step& step : plan_.steps) {
-      if (step.kind == recurrent_step) {
-        const Buffer& weights = plan_.buffers[step.inputs[1].buffer];
-        if (weights.type == ElementType::float32 && weights.home == Home::constant)
-          is_narrow_[step.inputs[1].buffer] = true;
-        for (const View& view : step.outputs) is_narrow_[view.buffer] = false;
-      }
-      if (step.kind != host_step) continue;
-      for (const View& view : step.inputs) is_narrow_[view.buffer] = false;
-      for (const View& view : step.outputs) is_narrow_[view.buffer] = false;
+      for (std::size_t i = 0; i < narrow_inputs(step); ++i) narrow_in(Home::constant, step.inputs[i].buffer);
     }
   }
 
@@ -104,7 +119,7 @@ class Narrowing {
       plan_.steps.push_back(std::move(step));
       return;
     }
-    const auto is_wide = [](const View& view) { return view.type == ElementType::float32; };
+    const auto holds_wide = [](const View& view) { return view.type == ElementType::float32; };
     const bool is_mixed_copy = step.kind == copy_step && step.inputs[0].type != step.outputs[0].type;
     if (is_mixed_copy) {
       add_conversion(step.inputs[0], step.outputs[0], step.nodes);
@@ -114,15 +129,12 @@ class Narrowing {
       plan_.steps.push_back(std::move(step));
       return;
     }
-    for (View& view : step.inputs) {
-      if (!is_wide(view)) continue;
-      const View from = view;
-      view = new_view(from);
-      add_conversion(from, view, step.nodes);
-    }
+    const std::size_t read = reads_wide(step) ? 0 : narrow_inputs(step);
+    for (std::size_t i = 0; i < read; ++i)
+      if (holds_wide(step.inputs[i])) step.inputs[i] = converted(step.inputs[i], step);
     std::vector<std::pair<View, View>> back;
     for (View& view : step.outputs) {
-      if (!is_wide(view)) continue;
+      if (!holds_wide(view) || writes_wide(step)) continue;
       const View to = view;
       view = new_view(to);
       back.emplace_back(view, to);
@@ -130,6 +142,19 @@ class Narrowing {
     const std::vector<std::string> nodes = step.nodes;
     plan_.steps.push_back(std::move(step));
     for (const auto& [from, to] : back) add_conversion(from, to, nodes);
+  }
+
+  /// Inputs of the plan are converted once, but for each convolution, whose image may get more channels.
+  View converted(const View& from, const Step& step) {
+    const bool is_shared = plan_.buffers[from.buffer].home == Home::input && step.kind != convolution_step;
+    if (is_shared) {
+      for (const auto& [known, narrow] : conversions_)
+        if (known == from) return narrow;
+    }
+    const View to = new_view(from);
+    add_conversion(from, to, step.nodes);
+    if (is_shared) conversions_.emplace_back(from, to);
+    return to;
   }
 
   void follow(View& view) const {
@@ -156,6 +181,7 @@ class Narrowing {
   Plan& plan_;
   ElementType type_;
   std::vector<bool> is_narrow_;
+  std::vector<std::pair<View, View>> conversions_;  ///< of inputs of the plan
 };
 
 }  // namespace

@@ -104,6 +104,13 @@ TEST_CASE("a constant mask goes along where each query sees a key") {
   plan::Step unknown = step_of(scene, {});
   unknown.inputs.push_back(scene.make(ElementType::float16, {2, 4, 5, 7}));
   CHECK(outcome(scene, unknown) == "a mask that only the run tells, which may hide all keys from a query");
+  // One of float32, the same for all rows of a head, where queries without keys are seen to.
+  auto seen =
+      std::make_shared<plan::AttentionParameters>(static_cast<const plan::AttentionParameters&>(*unknown.parameters));
+  seen->leaves_blind = true;
+  unknown.parameters = seen;
+  unknown.inputs[3] = plan::broadcast_to(scene.make(ElementType::float32, {2, 4, 1, 7}), Dims{2, 4, 5, 7});
+  CHECK(outcome(scene, unknown) == "cudnn engine 1");
 }
 
 TEST_CASE("what the fused engines do not take stays on generated kernels") {

@@ -179,7 +179,10 @@ void compute(const Attention& of, const Pointers& pointers) {
       weights[static_cast<std::size_t>(column)] = score;
       most = std::max(most, score);
     }
-    for (double& weight : weights) total += weight = std::exp(weight - most);
+    // As fused kernels do: powers of two of float32, in which the lowest scores overflow and rows without keys are NaN.
+    constexpr float to_two = 1.442695F;
+    const float greatest = static_cast<float>(most) * to_two;
+    for (double& weight : weights) total += weight = std::exp2(static_cast<float>(weight) * to_two - greatest);
     for (std::int64_t i = 0; i < y[3]; ++i) {
       double sum = 0;
       for (std::int64_t column = 0; column < columns; ++column)

@@ -115,10 +115,11 @@ class AttentionWriter {
     if (q.dims[1] % k.dims[1] != 0 || v.dims[1] != k.dims[1]) return "heads that keys and values do not share alike";
     if (step_.inputs.size() < 4) return std::nullopt;
     const View mask = shared(step_.inputs[3]);
+    if (!cudnn_type_of(mask.type) || !strides_of(mask)) return "a mask whose rows are not side by side";
+    if (of_.leaves_blind) return std::nullopt;
     if (!preparation_.is_constant(mask) ||
         preparation_.plan.constants[preparation_.plan.buffers[mask.buffer].index].size() == 0)
       return "a mask that only the run tells, which may hide all keys from a query";
-    if (!cudnn_type_of(mask.type) || !strides_of(mask)) return "a mask whose rows are not side by side";
     return sees_in_each_row(preparation_.plan, mask)
                ? std::nullopt
                : std::optional<std::string>("a mask that hides all keys from a query");

@@ -1,5 +1,6 @@
 #include <fmt/core.h>
 
+#include "libonnxkit/cuda/text/element.h"
 #include "libonnxkit/cuda/text/loops.h"
 #include "libonnxkit/cuda/text/parameters.h"
 
@@ -19,8 +20,17 @@ Result<std::vector<Launch>> write_gather(const plan::Step& step, const Preparati
   ElementLoop loop(views, true);
   const bool is_along_rows = loop.is_side_by_side(1) && !loop.is_side_by_side(2);
   if (data.strides[1] % loop.pack() != 0 || !is_along_rows) loop = ElementLoop(views);
-  std::string copy = fmt::format("y[{}] = x0[from]", loop.place(0));
-  if (loop.pack() > 1) copy = fmt::format("store_pack(y + {}, load_pack<{}>(x0 + from))", loop.place(0), loop.pack());
+  const plan::Lane lane = number_lane(step);
+  const auto same = [&](const std::string& element) {
+    return data.type == to.type ? element : stored(to.type, lane, loaded(data.type, lane, element));
+  };
+  std::string copy = fmt::format("y[{}] = {}", loop.place(0), same("x0[from]"));
+  if (loop.pack() > 1) {
+    copy = fmt::format(
+        "const auto p = load_pack<{0}>(x0 + from);\n    Pack<{1}, {0}> q;\n#pragma unroll\n"
+        "    for (int i = 0; i < {0}; ++i) q.at[i] = {2};\n    store_pack(y + {3}, q)",
+        loop.pack(), stored_type(to.type), same("p.at[i]"), loop.place(0));
+  }
   Launch launch;
   launch.text = fmt::format(
       "{0} {{\n{1}    long long position = x1[{2}];\n    if (position < 0) position += {3};\n"

@@ -258,6 +258,47 @@ TEST_CASE("generated products of all tile sizes") {
   check(steps, product_faults);
 }
 
+TEST_CASE("generated products of few rows or columns read the other factor along either axis") {
+  Random random(5);
+  std::vector<HostStep> steps;
+  struct Shape {
+    std::int64_t few, many, k;
+  };
+  const Shape shapes[] = {{1, 520, 256}, {2, 33, 40},  {4, 40, 1040}, {3, 4104, 16},
+                          {1, 6, 4096},  {1, 1, 2000}, {4, 257, 31},  {2, 96, 64}};
+  const auto turned = [](View view) {
+    const std::size_t rank = view.rank();
+    std::swap(view.dims[rank - 2], view.dims[rank - 1]);
+    std::swap(view.strides[rank - 2], view.strides[rank - 1]);
+    return view;
+  };
+  int number = 0;
+  for (const Shape& shape : shapes) {
+    for (const ElementType type : reals) {
+      const bool is_transposed = ++number % 2 == 0, is_swapped = number % 3 == 0, has_batch = number % 5 == 0;
+      const bool is_shifted = number % 7 == 0, has_epilogue = number % 4 < 2;
+      const Dims leading = has_batch ? Dims{2} : Dims{};
+      const auto matrix = [&](std::uint32_t buffer, std::int64_t rows, std::int64_t columns, bool turns) {
+        Dims dims = leading;
+        dims.insert(dims.end(), {turns ? columns : rows, turns ? rows : columns});
+        const View view = HostStep::view(buffer, type, dims);
+        return turns ? turned(view) : view;
+      };
+      const std::int64_t m = is_swapped ? shape.many : shape.few, n = is_swapped ? shape.few : shape.many;
+      plan::Step step{.kind = plan::product_step};
+      step.inputs = {matrix(0, m, shape.k, is_transposed && is_swapped),
+                     matrix(1, shape.k, n, is_transposed && !is_swapped)};
+      if (is_shifted) step.inputs[is_swapped ? 0 : 1].offset = 3;
+      if (has_epilogue) step.inputs.push_back(random.view(2, type, matrix(2, m, n, false).dims, true));
+      step.outputs = {matrix(3, m, n, number % 4 == 3)};
+      step.parameters = product_parameters(has_epilogue, plan::lane_of(type));
+      steps.emplace_back(step);
+      random.fill(steps.back(), false);
+    }
+  }
+  check(steps, product_faults);
+}
+
 TEST_CASE("generated convolutions of one to three axes, in groups and depthwise") {
   Random random(8);
   std::vector<HostStep> steps;
