@@ -136,15 +136,12 @@ void Importer::fill_in(const Graph& graph, const Node& node) {
   }
 }
 
-/// Exporters keep what draws random numbers, also where nothing needs them.
-bool Importer::is_left_out(const Graph& graph, const Node& node) {
-  const auto refused = mappings_.refused().find(node.op);
-  if (refused == mappings_.refused().end() || !refused->second.is_free_of_effects) return false;
+bool Importer::is_needed(const Graph& graph, const Node& node) {
   const auto [place, is_new] = needed_.try_emplace(&graph);
   std::vector<bool>& needed = place->second;
   if (is_new) needed = needed_values(graph);
-  return std::none_of(node.outputs.begin(), node.outputs.end(),
-                      [&](ValueId id) { return id != ValueId::none && needed[index_of(id)]; });
+  return std::any_of(node.outputs.begin(), node.outputs.end(),
+                     [&](ValueId id) { return id != ValueId::none && needed[index_of(id)]; });
 }
 
 bool Importer::reads_unknown(const Graph& graph, const Node& node) const {
@@ -179,8 +176,9 @@ void Importer::map_node(const Graph& graph, const Node& node) {
   const std::size_t findings = builder_.findings().size();
   builder_.set_origin(node.name, node.scope, node.source);
   const MapNode map = mappings_.find(node.op);
-  const auto refused = mappings_.refused().find(node.op);
-  if ((map || refused != mappings_.refused().end()) && !unknown_.empty() && reads_unknown(graph, node)) {
+  const auto known = mappings_.refused().find(node.op);
+  const auto* refused = known == mappings_.refused().end() ? nullptr : &known->second;
+  if ((map || refused) && !unknown_.empty() && reads_unknown(graph, node)) {
     // What it would say follows from the refusal before it.
     fill_in(graph, node);
     for (const ValueId id : node.outputs) unknown_.emplace(&graph, id);
@@ -190,10 +188,10 @@ void Importer::map_node(const Graph& graph, const Node& node) {
   if (map) {
     Call call(*this, builder_, node, graph);
     map(call);
-  } else if (is_left_out(graph, node)) {
-    fill_in(graph, node);
-  } else if (refused != mappings_.refused().end()) {
-    refuse(std::string(refused->second.reason), std::string(refused->second.help));
+  } else if (refused && refused->is_free_of_effects && !is_needed(graph, node)) {
+    fill_in(graph, node);  // exporters keep what draws random numbers, also where nothing needs them
+  } else if (refused) {
+    refuse(std::string(refused->reason), std::string(refused->help));
   } else {
     refuse("no mapping to ONNX is known for this operator", {});
   }

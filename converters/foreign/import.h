@@ -96,7 +96,7 @@ class Importer {
 
  private:
   void import_node(const Graph& graph, std::size_t index);
-  bool is_left_out(const Graph& graph, const Node& node);
+  bool is_needed(const Graph& graph, const Node& node);
   void map_node(const Graph& graph, const Node& node);
   void trace_made(std::size_t entry, std::size_t first);
   bool reads_unknown(const Graph& graph, const Node& node) const;

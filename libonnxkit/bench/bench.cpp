@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <deque>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <numeric>
@@ -16,6 +17,7 @@
 #include <fmt/format.h>
 
 #include "libonnxkit/bench/costs.h"
+#include "libonnxkit/bench/gpus.h"
 #include "libonnxkit/bench/machine.h"
 #include "libonnxkit/bench/profile.h"
 #include "libonnxkit/bench/roof.h"
@@ -72,6 +74,18 @@ bool is_precise(const std::optional<Interval>& interval, double value, double go
   return interval && interval->high - interval->low <= 2 * goal * value;
 }
 
+/// A tiny model runs a thousand times in a round.
+void thin_out(std::vector<BenchRound>& rounds) {
+  constexpr std::size_t most = 21;
+  for (BenchRound& round : rounds) {
+    if (round.size() <= most) continue;
+    std::sort(round.begin(), round.end(), [](const RunTime& a, const RunTime& b) { return a.wall < b.wall; });
+    BenchRound kept;
+    for (std::size_t i = 0; i < most; ++i) kept.push_back(round[i * (round.size() - 1) / (most - 1)]);
+    round = std::move(kept);
+  }
+}
+
 /// One side while it is measured.
 struct Contender {
   const DiffSide* source = nullptr;
@@ -104,13 +118,13 @@ class Measurement {
   }
 
   Result<BenchReport> run() {
-    const std::size_t gpu_users = gpu_processes();  // before ours start
+    const GpuState gpus_before = gpus_.now();  // before our processes start
     measure();
-    if (gpu_users > 0)
-      report_.warnings.push_back(
-          fmt::format("{} other {} the GPU", gpu_users, gpu_users == 1 ? "process uses" : "processes use"));
+    std::ranges::copy(gpu_disturbances(gpus_before, gpus_.now(), gpu_rounds_), std::back_inserter(report_.warnings));
     if (options_.profiles && !stopped()) profile();
     for (Contender& contender : contenders_) finish(contender);
+    if (!options_.keeps_runs)
+      for (BenchSideReport& side : report_.sides) thin_out(side.rounds);
     if (report_.cancelled && std::all_of(report_.sides.begin(), report_.sides.end(),
                                          [](const BenchSideReport& side) { return side.rounds.empty(); }))
       return make_error("cancelled", "the measurement was stopped");
@@ -180,6 +194,8 @@ class Measurement {
       return std::nullopt;
     }
     contender.outputs = std::move(measured->outputs);
+    if (const auto bytes = measured->device_bytes)
+      contender.report->device_bytes = std::max(*bytes, contender.report->device_bytes.value_or(0));
     for (const RunTime& time : measured->times) worker_cpu_ += time.cpu.value_or(0);
     return std::move(measured->times);
   }
@@ -324,6 +340,7 @@ class Measurement {
       let_rest();
       if (auto times = turn(contender, contender.runs_in_round)) contender.report->rounds.push_back(*std::move(times));
     }
+    if (!gpus_.empty()) gpu_rounds_.add(gpus_.brakes());
   }
 
   /// Behind all measured runs, since a process that kept notes of its steps may stay slower.
@@ -414,7 +431,8 @@ class Measurement {
       DiffOptions options = diff_;
       options.warmup = 0;
       if (const auto profile = profile_named(side.arithmetic); profile && *profile != Profile::float32)
-        options.profiles = {Profile::float32, *profile};
+        options.profiles = *profile == Profile::fp8 ? std::vector{Profile::float32, Profile::float16, Profile::fp8}
+                                                    : std::vector{Profile::float32, *profile};
       const auto compared = diff({std::move(reference), std::move(recorded)}, {inputs_}, options);
       take_verdict(compared, side);
     }
@@ -442,6 +460,8 @@ class Measurement {
   std::mt19937_64 random_;
   std::deque<Contender> contenders_;
   BenchReport report_;
+  const Gpus gpus_ = Gpus::open();
+  GpuRounds gpu_rounds_;
   double worker_cpu_ = 0;
   std::size_t rounds_ = 0, rounds_of_first_ = 0;  ///< of all starts, and of the first
   std::map<int, BenchRoof> roofs_;                ///< by number of threads

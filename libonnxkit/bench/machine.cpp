@@ -11,8 +11,6 @@
 
 #include <fmt/format.h>
 
-#include "libonnxkit/workers/process.h"
-
 namespace onnxkit::benching {
 namespace {
 
@@ -99,16 +97,6 @@ MachineDesc MachineDesc::here() {
   const long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGE_SIZE);
   if (pages > 0 && size > 0) desc.memory = static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(size);
   return desc;
-}
-
-std::size_t gpu_processes() {
-  constexpr std::chrono::seconds patience(5);
-  auto asked = workers::Process::start({"nvidia-smi", "--query-compute-apps=pid", "--format=csv,noheader"});
-  if (!asked || !asked->wait_for_exit(patience) || !asked->exit() || asked->exit()->code != 0) return 0;
-  const std::vector<std::string> lines = asked->printed().lines();
-  return static_cast<std::size_t>(std::count_if(lines.begin(), lines.end(), [](const std::string& line) {
-    return !line.empty() && line.find_first_not_of("0123456789") == line.npos;
-  }));
 }
 
 std::vector<std::string> disturbances(const MachineState& before, const MachineState& after, double own_cpu) {

@@ -28,9 +28,6 @@ struct MachineDesc {
   static MachineDesc here();
 };
 
-/// How many processes use a GPU now, as nvidia-smi tells; 0 where there is none.
-std::size_t gpu_processes();
-
 /// What speaks against the figures that were taken between two states, in which our own processes used `own_cpu` seconds.
 std::vector<std::string> disturbances(const MachineState& before, const MachineState& after, double own_cpu);
 

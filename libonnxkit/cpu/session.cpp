@@ -19,6 +19,7 @@ ReadyPlan::ReadyPlan(plan::Plan plan, std::shared_ptr<ThreadPool> threads)
       threads_(std::move(threads)),
       slots_(plan_.slots),
       outputs_(plan_.outputs.size()),
+      written_(plan_.outputs.size()),
       copies_(plan_.inputs.size()) {}
 
 Result<std::unique_ptr<plan::Executable>> ReadyPlan::make(plan::Plan plan, Shared& shared) {
@@ -108,7 +109,8 @@ std::vector<Value> ReadyPlan::take_outputs() {
       values.push_back(slots_[buffer.index]);
       continue;
     }
-    auto tensor = Tensor::from_bytes(port.type, port.dims, std::move(outputs_[i]));
+    const std::span<const std::byte> bytes(bases_[port.buffer], buffer.bytes);
+    auto tensor = Tensor::view(port.type, port.dims, bytes, std::move(written_[i]));
     values.push_back(tensor ? Value(*std::move(tensor)) : Value());
   }
   std::fill(slots_.begin(), slots_.end(), Value());
@@ -124,9 +126,8 @@ Result<std::vector<Value>> ReadyPlan::run(std::span<const Value> inputs, const p
   for (std::size_t i = 0; i < plan_.outputs.size(); ++i) {
     const plan::Buffer& buffer = plan_.buffers[plan_.outputs[i].buffer];
     if (buffer.home != Home::output) continue;
-    outputs_[i].resize(std::max<std::uint64_t>(buffer.bytes, 1));
-    outputs_[i].resize(buffer.bytes);
-    bases_[plan_.outputs[i].buffer] = outputs_[i].data();
+    written_[i] = outputs_[i].lend([&] { return std::shared_ptr<std::byte>(make_block(buffer.bytes)); });
+    bases_[plan_.outputs[i].buffer] = written_[i].get();
   }
   const ThreadPool::Busy busy(*threads_);
   RunState state{

@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "libonnxkit/base/system/lent_memory.h"
 #include "libonnxkit/cpu/step.h"
 #include "libonnxkit/plan/planned.h"
 
@@ -39,8 +40,10 @@ class ReadyPlan : public plan::Executable {
   Block arena_;
   std::vector<std::byte*> bases_;
   std::vector<Value> slots_;
-  std::vector<std::vector<std::byte>> outputs_, copies_;  ///< of outputs; of inputs that lie askew
-  std::list<std::vector<std::byte>> constants_;           ///< copies of those that lie askew in the file
+  std::vector<LentMemory> outputs_;
+  std::vector<std::shared_ptr<std::byte>> written_;  ///< by output; what this run writes
+  std::vector<std::vector<std::byte>> copies_;       ///< of inputs that lie askew
+  std::list<std::vector<std::byte>> constants_;      ///< copies of those that lie askew in the file
 };
 
 }  // namespace onnxkit::cpu

@@ -46,7 +46,7 @@ class Kernel {
 struct FreeBlock {
   void operator()(std::byte* memory) const;
 };
-using Block = std::unique_ptr<std::byte[], FreeBlock>;
+using Block = std::unique_ptr<std::byte, FreeBlock>;
 /// Throws std::bad_alloc.
 Block make_block(std::size_t bytes);
 

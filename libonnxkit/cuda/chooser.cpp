@@ -1,5 +1,6 @@
 #include "libonnxkit/cuda/chooser.h"
 
+#include <algorithm>
 #include <limits>
 
 #include <fmt/core.h>
@@ -35,6 +36,11 @@ class KernelCall : public LibraryCall {
   }
 
   const std::vector<View>& operands() const override { return operands_; }
+  std::size_t result() const override {
+    const std::vector<bool> writes = writes_of(launches_.back());
+    const auto written = std::find(writes.begin(), writes.end(), true) - writes.begin();
+    return operands_.size() - writes.size() + static_cast<std::size_t>(written);
+  }
   std::uint64_t workspace_bytes() const override { return 0; }
   std::string text() const override { return "a generated kernel"; }
   Result<void> enqueue(void* stream, std::span<void* const> operands, void* /*workspace*/) override {
@@ -73,6 +79,7 @@ class CallAndMap : public LibraryCall {
   }
 
   const std::vector<View>& operands() const override { return operands_; }
+  std::size_t result() const override { return call_.result(); }  // which the map changes in place
   std::uint64_t workspace_bytes() const override { return call_.workspace_bytes(); }
   std::string text() const override { return call_.text(); }
   Result<void> enqueue(void* stream, std::span<void* const> operands, void* workspace) override {

@@ -23,8 +23,10 @@ constexpr const char* math_option = "math";
 constexpr const char* cache_option = "cache";
 constexpr const char* libraries_option = "libraries";
 constexpr const char* engines_option = "engines";
+constexpr const char* streams_option = "streams";
 constexpr const char* memory_option = "memory";
 constexpr const char* without_pass_option = "without-pass";
+constexpr const char* measured = "measured";
 
 /// What the backend needs of this machine.
 struct Found {
@@ -59,6 +61,8 @@ std::string_view arithmetic_of(Precision precision) {
       return name_of(Profile::float16);
     case Precision::bf16:
       return name_of(Profile::bfloat16);
+    case Precision::fp8:
+      return name_of(Profile::fp8);
     case Precision::f64:
       return "float64";
     default:
@@ -82,7 +86,7 @@ exec::BackendDesc desc_of(const Found& found) {
   desc.arithmetic = name_of(Profile::float32);
   desc.options[precision_option] = {.help = "what float32 values are computed in",
                                     .fallback = "f32",
-                                    .values = {"f32", "tf32", "f16", "bf16", "f64"}};
+                                    .values = {"f32", "tf32", "f16", "bf16", "fp8", "f64"}};
   desc.options[math_option] = {.help = "strict: each multiplication and addition is rounded on its own",
                                .fallback = "usual",
                                .values = {"usual", "strict"}};
@@ -92,7 +96,13 @@ exec::BackendDesc desc_of(const Found& found) {
   desc.options[engines_option] = {
       .help = "measured: of each call of a library the fastest of up to 8, when a plan is made",
       .fallback = "usual",
-      .values = {"usual", "measured"}};
+      .values = {"usual", measured}};
+  desc.options[streams_option] = {
+      .help =
+          "on so many run steps that need not wait for each other; measured: on 4 or 1, whichever is faster, as with "
+          "engines=measured",
+      .fallback = "1",
+      .values = {"1", "2", "3", "4", "5", "6", "7", "8", measured}};
   desc.options[memory_option] = {
       .help = "apart: each value has memory of its own, so that a memory checker sees what lies outside",
       .fallback = "arena",
@@ -153,6 +163,7 @@ class CudaBackend : public exec::Backend {
     planned.prefers_few_steps = true;
     planned.notes = (*shared)->notes;
     planned.device = device_name((*shared)->maker.device->facts());
+    planned.peak_device_bytes = [device = (*shared)->maker.device] { return device->peak_bytes(); };
     const Precision precision = (*shared)->precision;
     planned.exact = precision == Precision::f64;
     exec::LoadOptions beside{.context = planned.load.context,
@@ -226,7 +237,12 @@ class CudaBackend : public exec::Backend {
       return make_error("not-supported", "the backend cuda leaves values unrounded with precision=f64 only");
     shared->rounds = options.math == exec::MathMode::declared;
     if (shared->precision == Precision::f64) load.math = exec::MathMode::unrounded;  // of host steps
-    shared->measures_engines = option_of(options, engines_option) == "measured";
+    shared->measures_engines = option_of(options, engines_option) == measured;
+    std::string streams = option_of(options, streams_option);
+    if (streams.empty() && shared->measures_engines) streams = measured;
+    constexpr std::size_t most_measured = 4;
+    shared->measures_streams = streams == measured;
+    shared->most_streams = shared->measures_streams ? most_measured : streams.empty() ? 1 : std::stoul(streams);
     shared->memory_apart = option_of(options, memory_option) == "apart";
     if (option_of(options, libraries_option) != "off") {
       if (auto opened = open_libraries(*shared); !opened) return opened.error();

@@ -81,9 +81,9 @@ Result<Stream> make_stream(const std::shared_ptr<const Device>& device) {
   return Stream(device, stream);
 }
 
-Result<Event> make_event(const std::shared_ptr<const Device>& device) {
+Result<Event> make_event(const std::shared_ptr<const Device>& device, unsigned flags) {
   DriverEvent event = nullptr;
-  if (auto made = device->driver().check(device->driver()->event_create(&event, 0), "making an event"); !made)
+  if (auto made = device->driver().check(device->driver()->event_create(&event, flags), "making an event"); !made)
     return made.error();
   return Event(device, event);
 }
@@ -92,7 +92,7 @@ Result<DeviceMemory> allocate(const std::shared_ptr<const Device>& device, std::
   DevicePointer memory = 0;
   const Driver& driver = device->driver();
   const DriverStatus status = driver->mem_alloc(&memory, std::max<std::uint64_t>(bytes, 1));
-  if (status == driver_success) return DeviceMemory(device, memory);
+  if (status == driver_success) return DeviceMemory(device, memory, std::max<std::uint64_t>(bytes, 1));
   std::size_t free = 0, total = 0;
   const bool knows = driver->mem_get_info(&free, &total) == driver_success;
   const std::string doing = knows ? fmt::format("{}: {} bytes, of {} bytes {} are free", what, bytes, total, free)

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -38,6 +40,14 @@ class Device {
   const DeviceFacts& facts() const { return facts_; }
   DriverContext context() const { return context_; }
 
+  /// Of what was allocated by it, at once.
+  std::uint64_t peak_bytes() const { return peak_bytes_; }
+  void note_allocated(std::uint64_t bytes) const {
+    held_bytes_ += bytes;
+    peak_bytes_ = std::max<std::uint64_t>(peak_bytes_, held_bytes_);
+  }
+  void note_freed(std::uint64_t bytes) const { held_bytes_ -= bytes; }
+
  private:
   Device(std::shared_ptr<const Driver> driver, DeviceFacts facts)
       : driver_(std::move(driver)), facts_(std::move(facts)) {}
@@ -46,6 +56,7 @@ class Device {
   DeviceFacts facts_;
   DriverDevice handle_ = 0;
   DriverContext context_ = nullptr;
+  mutable std::atomic<std::uint64_t> held_bytes_ = 0, peak_bytes_ = 0;
 };
 
 /// Makes the context of a device that of this thread while it lives.
@@ -93,8 +104,28 @@ using Stream = Owned<DriverStream, &DriverFunctions::stream_destroy>;
 using LoadedModule = Owned<DriverModule, &DriverFunctions::module_unload>;
 using Event = Owned<DriverEvent, &DriverFunctions::event_destroy>;
 using RunnableGraph = Owned<DriverExec, &DriverFunctions::graph_exec_destroy>;
-using DeviceMemory = Owned<DevicePointer, &DriverFunctions::mem_free>;
 using PinnedMemory = Owned<void*, &DriverFunctions::mem_free_host>;
+
+struct Uncount {
+  std::uint64_t bytes;
+  void operator()(const Device* device) const { device->note_freed(bytes); }
+};
+
+/// Memory on the device, which its device counts.
+class DeviceMemory {
+ public:
+  DeviceMemory() = default;
+  DeviceMemory(const std::shared_ptr<const Device>& device, DevicePointer memory, std::uint64_t bytes)
+      : memory_(device, memory), counted_(device.get(), Uncount{bytes}) {
+    device->note_allocated(bytes);
+  }
+
+  DevicePointer get() const { return memory_.get(); }
+
+ private:
+  Owned<DevicePointer, &DriverFunctions::mem_free> memory_;
+  std::unique_ptr<const Device, Uncount> counted_;  ///< before the memory, which keeps the device
+};
 
 /// What libraries ask of pointers, and what the driver gives.
 inline constexpr std::uint64_t device_alignment = 256;
@@ -105,7 +136,7 @@ inline std::uint64_t aligned_bytes(std::uint64_t bytes) {
 
 /// What follows is called while the device is current. Errors: out-of-memory, device-failed.
 Result<Stream> make_stream(const std::shared_ptr<const Device>& device);
-Result<Event> make_event(const std::shared_ptr<const Device>& device);
+Result<Event> make_event(const std::shared_ptr<const Device>& device, unsigned flags = 0);
 /// `what` it is for: "the values between the steps". At least a byte.
 Result<DeviceMemory> allocate(const std::shared_ptr<const Device>& device, std::uint64_t bytes, std::string_view what);
 Result<PinnedMemory> allocate_pinned(const std::shared_ptr<const Device>& device, std::uint64_t bytes);

@@ -116,10 +116,13 @@ Result<void> PlanMemory::place_values(const std::shared_ptr<const Device>& devic
       if (home != Home::constant && home != Home::slot) device_[b] = *block + offsets[b];
     }
   }
-  if (options.workspace == 0) return {};
-  auto workspace = own(device, options.workspace, "calls of libraries");
-  if (!workspace) return workspace.error();
-  workspace_ = *workspace;
+  for (const std::uint64_t bytes : options.workspaces) {
+    workspaces_.push_back(0);
+    if (bytes == 0) continue;
+    auto workspace = own(device, bytes, "calls of libraries");
+    if (!workspace) return workspace.error();
+    workspaces_.back() = *workspace;
+  }
   return {};
 }
 
@@ -152,6 +155,12 @@ Result<void> PlanMemory::place_on_host(const std::shared_ptr<const Device>& devi
       host_[b] = copies_.emplace_back(content.begin(), content.end()).data();
   }
   return {};
+}
+
+void PlanMemory::clear_host(const plan::Plan& plan) const {
+  for (std::uint32_t b = 0; b < plan.buffers.size(); ++b) {
+    if (host_[b] && plan.buffers[b].home != Home::constant) std::fill_n(host_[b], plan.buffers[b].bytes, std::byte{0});
+  }
 }
 
 Result<PlanMemory> PlanMemory::make(const std::shared_ptr<const Device>& device, const plan::Plan& plan,

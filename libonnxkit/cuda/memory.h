@@ -25,10 +25,10 @@ class SharedConstants {
 class PlanMemory {
  public:
   struct Options {
-    bool shares = true;            ///< large constants with other plans, whose bytes both keep
-    bool apart = false;            ///< memory of its own for each buffer
-    std::vector<bool> is_on_host;  ///< by buffer: a host step reads or writes it
-    std::uint64_t workspace = 0;   ///< bytes
+    bool shares = true;                     ///< large constants with other plans, whose bytes both keep
+    bool apart = false;                     ///< memory of its own for each buffer
+    std::vector<bool> is_on_host;           ///< by buffer: a host step reads or writes it
+    std::vector<std::uint64_t> workspaces;  ///< bytes by stream
     std::uint64_t fetched_bytes =
         0;  ///< outputs of so many have no place on the host, unless a host step reads or writes them
     std::vector<bool> is_on_device;  ///< by buffer: a step on the device reads or writes it
@@ -41,9 +41,11 @@ class PlanMemory {
   DevicePointer begin(std::uint32_t buffer) const { return device_[buffer]; }
   /// The first element of a view.
   DevicePointer at(const plan::View& view) const;
-  DevicePointer workspace() const { return workspace_; }
+  DevicePointer workspace(std::size_t stream) const { return workspaces_[stream]; }
   /// By buffer; null where the host has none.
   const std::vector<std::byte*>& host() const { return host_; }
+  /// Zeros in all that the host may write.
+  void clear_host(const plan::Plan& plan) const;
   /// That this plan alone takes on the device.
   std::uint64_t bytes() const { return bytes_; }
 
@@ -63,7 +65,7 @@ class PlanMemory {
   std::vector<DevicePointer> device_;  ///< by buffer; 0 for none
   std::vector<std::byte*> host_;
   std::vector<std::vector<std::byte>> copies_;  ///< of constants that lie askew in the file
-  DevicePointer workspace_ = 0;
+  std::vector<DevicePointer> workspaces_;       ///< by stream; 0 for none
   std::uint64_t bytes_ = 0;
 };
 

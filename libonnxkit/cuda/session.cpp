@@ -9,6 +9,7 @@
 #include "libonnxkit/cuda/guard_masks.h"
 #include "libonnxkit/cuda/pad_channels.h"
 #include "libonnxkit/cuda/stopwatch.h"
+#include "libonnxkit/plan/fp8_products.h"
 #include "libonnxkit/plan/precision.h"
 
 namespace onnxkit::cuda {
@@ -28,6 +29,11 @@ Result<void> set_precision(plan::Plan& plan, const Shared& shared) {
       return plan::narrow(plan, ElementType::float16);
     case Precision::bf16:
       return plan::narrow(plan, ElementType::bfloat16);
+    case Precision::fp8: {
+      auto narrowed = plan::narrow(plan, ElementType::float16);
+      if (narrowed) plan::use_fp8_products(plan);
+      return narrowed;
+    }
     default:
       return {};
   }
@@ -40,6 +46,7 @@ Result<std::unique_ptr<plan::Executable>> ReadyPlan::make(plan::Plan plan, Share
   const bool has_cudnn = std::any_of(shared.libraries.begin(), shared.libraries.end(),
                                      [](const auto& library) { return library->name() == "cudnn"; });
   if (has_cudnn && is_narrow(shared.precision)) guard_masks(plan);
+  if (shared.most_streams > 1) place_side_by_side(plan, shared.most_streams);
   std::vector<Step> once;
   if (has_cudnn) {
     auto padded = pad_channels(plan, shared.precision == Precision::tf32);
@@ -53,6 +60,7 @@ Result<std::unique_ptr<plan::Executable>> ReadyPlan::make(plan::Plan plan, Share
   if (auto is = current.check(); !is) return is.error();
   if (auto added = ready->add_steps(); !added) return added.error();
   if (auto compiled = ready->compile(); !compiled) return compiled.error();
+  ready->choose_streams();
   if (auto placed = ready->place(); !placed) return placed.error();
   if (auto placed = ready->place_faults(); !placed) return placed.error();
   ready->plan_copies();
@@ -60,16 +68,8 @@ Result<std::unique_ptr<plan::Executable>> ReadyPlan::make(plan::Plan plan, Share
   if (!stream) return stream.error();
   ready->stream_ = *std::move(stream);
   if (auto ran = ready->run_once(); !ran) return ran.error();
-  for (Stretch& stretch : ready->stretches_) {
-    for (Event* event : {&stretch.start, &stretch.end}) {
-      auto made = make_event(shared.maker.device);
-      if (!made) return made.error();
-      *event = *std::move(made);
-    }
-    auto captured = ready->capture(stretch, false);
-    if (!captured) return captured.error();
-    stretch.graph = *std::move(captured);
-  }
+  if (auto scheduled = ready->schedule_works(); !scheduled) return scheduled.error();
+  if (auto made = ready->make_graphs(); !made) return made.error();
   return std::unique_ptr<plan::Executable>(std::move(ready));
 }
 
@@ -108,7 +108,7 @@ Result<void> ReadyPlan::add_steps() {
 Result<void> ReadyPlan::run_once() {
   if (once_.works.empty()) return {};
   for (DeviceWork& work : once_.works) {
-    if (auto done = enqueue(work); !done) return done;
+    if (auto done = enqueue(work, stream_.get()); !done) return done;
   }
   const Driver& driver = shared_.maker.device->driver();
   return driver.check(driver->stream_synchronize(stream_.get()), "preparing its memory");
@@ -188,11 +188,12 @@ Result<void> ReadyPlan::place() {
     for (const View& view : step->inputs) options.is_on_host[view.buffer] = true;
     for (const View& view : step->outputs) options.is_on_host[view.buffer] = true;
   }
+  options.workspaces.resize(shared_.most_streams);
   for (const Stretch& stretch : stretches_) {
     for (const DeviceWork& work : stretch.works) {
-      const std::vector<View>& operands = work.launch ? work.launch->operands : work.call->operands();
-      for (const View& view : operands) options.is_on_device[view.buffer] = true;
-      if (work.call) options.workspace = std::max(options.workspace, work.call->workspace_bytes());
+      for (const View& view : work.operands()) options.is_on_device[view.buffer] = true;
+      std::uint64_t& workspace = options.workspaces[work.stream];
+      if (work.call) workspace = std::max(workspace, work.call->workspace_bytes());
     }
   }
   auto memory = PlanMemory::make(shared_.maker.device, plan_, options, shared_.constants);
@@ -273,57 +274,72 @@ void ReadyPlan::plan_copies() {
   }
 }
 
-Result<void> ReadyPlan::enqueue(DeviceWork& work) {
+Result<void> ReadyPlan::enqueue(DeviceWork& work, DriverStream stream) {
   const Driver& driver = shared_.maker.device->driver();
-  const std::vector<View>& operands = work.launch ? work.launch->operands : work.call->operands();
   std::vector<DevicePointer> pointers;
   std::vector<void*> parameters;
-  for (const View& view : operands) pointers.push_back(memory_->at(view));
+  for (const View& view : work.operands()) pointers.push_back(memory_->at(view));
   if (work.call) {
     for (const DevicePointer pointer : pointers) parameters.push_back(reinterpret_cast<void*>(pointer));
-    return work.call->enqueue(stream_.get(), parameters, reinterpret_cast<void*>(memory_->workspace()));
+    return work.call->enqueue(stream, parameters, reinterpret_cast<void*>(memory_->workspace(work.stream)));
   }
   if (work.fault) pointers.push_back(reinterpret_cast<DevicePointer>(work.fault));
   for (DevicePointer& pointer : pointers) parameters.push_back(&pointer);
   const DriverStatus status = driver->launch_kernel(work.function, work.launch->blocks, 1, 1, work.launch->threads, 1,
-                                                    1, 0, stream_.get(), parameters.data(), nullptr);
+                                                    1, 0, stream, parameters.data(), nullptr);
   if (status == driver_success) return {};
   return driver.check(status, fmt::format("launching the kernel of a step {}", work.step->kind));
 }
 
-Result<void> ReadyPlan::enqueue(Stretch& stretch, bool is_timed) {
+Result<void> ReadyPlan::record(const Event& event, DriverStream stream, unsigned flags) const {
   const Driver& driver = shared_.maker.device->driver();
-  const std::vector<std::byte*>& host = memory_->host();
-  DriverStatus status = driver_success;
-  std::size_t events = 0;
-  const auto record = [&](const Event& event) {
-    if (status == driver_success) status = driver->event_record(event.get(), stream_.get(), event_external);
-  };
-  const auto mark = [&] {
-    if (is_timed) record(stretch.events[events++]);
-  };
-  for (const Copy& copy : stretch.to_device) {
-    if (status == driver_success)
-      status = driver->memcpy_h_to_d_async(copy.device, host[copy.buffer] + copy.begin, copy.bytes, stream_.get());
-  }
-  mark();
-  if (!is_timed) record(stretch.start);
-  for (std::size_t i = 0; i < stretch.works.size() && status == driver_success; ++i) {
-    if (auto done = enqueue(stretch.works[i]); !done) return done;
-    const bool is_last = i + 1 == stretch.works.size() || stretch.works[i + 1].step != stretch.works[i].step;
-    if (is_last) mark();
-  }
-  if (!is_timed) record(stretch.end);
-  for (const Copy& copy : stretch.to_host) {
-    if (status == driver_success)
-      status = driver->memcpy_d_to_h_async(host[copy.buffer] + copy.begin, copy.device, copy.bytes, stream_.get());
-  }
-  return driver.check(status, "copying between it and the host");
+  return driver.check(driver->event_record(event.get(), stream, flags), "recording an event");
 }
 
-Result<RunnableGraph> ReadyPlan::capture(Stretch& stretch, bool is_timed) {
+Result<void> ReadyPlan::enqueue_works(Stretch& stretch, Form form) {
+  std::size_t events = 0;
+  const auto mark = [&]() -> Result<void> {
+    return form == Form::profile ? record(stretch.events[events++], stream_.get(), event_external) : Result<void>();
+  };
+  if (auto marked = mark(); !marked) return marked;
+  for (std::size_t i = 0; i < stretch.works.size(); ++i) {
+    if (auto done = enqueue(stretch.works[i], stream_.get()); !done) return done;
+    const bool is_last = i + 1 == stretch.works.size() || stretch.works[i + 1].step != stretch.works[i].step;
+    if (!is_last) continue;
+    if (auto marked = mark(); !marked) return marked;
+  }
+  return {};
+}
+
+Result<void> ReadyPlan::enqueue(Stretch& stretch, Form form, std::vector<Event>& edges) {
+  const Driver& driver = shared_.maker.device->driver();
+  const std::vector<std::byte*>& host = memory_->host();
+  const std::string_view copying = "copying between it and the host";
+  for (const Copy& copy : stretch.to_device) {
+    const DriverStatus status =
+        driver->memcpy_h_to_d_async(copy.device, host[copy.buffer] + copy.begin, copy.bytes, stream_.get());
+    if (auto begun = driver.check(status, copying); !begun) return begun;
+  }
+  if (form != Form::profile) {
+    if (auto marked = record(stretch.start, stream_.get(), event_external); !marked) return marked;
+  }
+  auto done = form == Form::branches ? enqueue_branches(stretch, edges) : enqueue_works(stretch, form);
+  if (!done) return done;
+  if (form != Form::profile) {
+    if (auto marked = record(stretch.end, stream_.get(), event_external); !marked) return marked;
+  }
+  for (const Copy& copy : stretch.to_host) {
+    const DriverStatus status =
+        driver->memcpy_d_to_h_async(host[copy.buffer] + copy.begin, copy.device, copy.bytes, stream_.get());
+    if (auto begun = driver.check(status, copying); !begun) return begun;
+  }
+  return {};
+}
+
+Result<RunnableGraph> ReadyPlan::capture(Stretch& stretch, Form form) {
   if (stretch.to_device.empty() && stretch.works.empty() && stretch.to_host.empty()) return RunnableGraph();
-  return capture_graph(shared_.maker.device, stream_.get(), [&] { return enqueue(stretch, is_timed); });
+  std::vector<Event> edges;  // that are kept until the capture ends
+  return capture_graph(shared_.maker.device, stream_.get(), [&] { return enqueue(stretch, form, edges); });
 }
 
 // ---- runs

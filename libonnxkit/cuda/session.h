@@ -10,6 +10,7 @@
 #include "libonnxkit/cuda/kernels.h"
 #include "libonnxkit/cuda/memory.h"
 #include "libonnxkit/cuda/precision.h"
+#include "libonnxkit/cuda/streams.h"
 #include "libonnxkit/plan/host_node.h"
 #include "libonnxkit/plan/planned.h"
 
@@ -32,6 +33,8 @@ struct Shared {
   Precision precision = Precision::f32;
   bool rounds = true;             ///< casts to narrow types in plans of doubles
   bool measures_engines = false;  ///< of libraries, when a plan is made
+  std::size_t most_streams = 1;   ///< for a plan
+  bool measures_streams = false;  ///< a stretch runs on one where that is faster
   SharedConstants constants;
   HostCopies copies;
 };
@@ -42,7 +45,10 @@ struct DeviceWork {
   std::unique_ptr<LibraryCall> call;
   DriverFunction function = nullptr;
   const plan::Step* step = nullptr;
+  std::size_t stream = 0;          ///< of those of its stretch
   std::uint32_t* fault = nullptr;  ///< the word that the launch sets, in pinned memory; null: it has none
+
+  const std::vector<View>& operands() const { return launch ? launch->operands : call->operands(); }
 };
 
 /// A plan with its kernels, its memory and its graphs.
@@ -66,6 +72,7 @@ class ReadyPlan : public plan::Executable {
   struct Stretch {
     std::vector<Copy> to_device;
     std::vector<DeviceWork> works;
+    Schedule schedule;  ///< of the works; empty where they take one stream
     std::vector<Copy> to_host;
     Event start, end;  ///< of the works in `graph`
     RunnableGraph graph;
@@ -86,9 +93,22 @@ class ReadyPlan : public plan::Executable {
   Result<void> place();
   Result<void> place_faults();
   void plan_copies();
-  Result<RunnableGraph> capture(Stretch& stretch, bool is_timed);
-  Result<void> enqueue(Stretch& stretch, bool is_timed);
-  Result<void> enqueue(DeviceWork& work);
+  /// What a graph has beside copies and works.
+  enum class Form : std::uint8_t { chain, branches, profile };
+  Result<RunnableGraph> capture(Stretch& stretch, Form form);
+  Result<void> enqueue(Stretch& stretch, Form form, std::vector<Event>& edges);
+  Result<void> enqueue_works(Stretch& stretch, Form form);
+  Result<void> enqueue_branches(Stretch& stretch, std::vector<Event>& edges);
+  Result<void> enqueue(DeviceWork& work, DriverStream stream);
+  Result<void> record(const Event& event, DriverStream stream, unsigned flags) const;
+  // session_streams.cpp
+  void choose_streams();
+  /// By the places of what they read and write.
+  Result<void> schedule_works();
+  DriverStream stream(std::size_t number) const { return number == 0 ? stream_.get() : branches_[number - 1].get(); }
+  /// Stretches with branches get the graph that has them, unless one without is measured to be as fast.
+  Result<void> make_graphs();
+  Result<double> seconds_of(const Stretch& stretch, const RunnableGraph& graph) const;
   /// Steps of a stretch on the device, in their order.
   static std::vector<const plan::Step*> steps_of(const Stretch& stretch);
   Result<void> make_timed(Stretch& stretch);
@@ -115,6 +135,7 @@ class ReadyPlan : public plan::Executable {
   PinnedMemory faults_;                   ///< a word for each launch that may set one
   std::vector<std::string> fault_texts_;  ///< by word
   Stream stream_;
+  std::vector<Stream> branches_;  ///< further ones, which captures fork to
   std::vector<plan::Step> once_steps_;
   Stretch once_;  ///< works that ran when the memory was new
   std::vector<Stretch> stretches_;

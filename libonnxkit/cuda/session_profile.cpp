@@ -19,7 +19,7 @@ Result<void> ReadyPlan::make_timed(Stretch& stretch) {
     if (!event) return event.error();
     stretch.events.push_back(*std::move(event));
   }
-  auto graph = capture(stretch, true);
+  auto graph = capture(stretch, Form::profile);
   if (!graph) return graph.error();
   stretch.timed = *std::move(graph);
   return {};

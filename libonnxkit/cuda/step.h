@@ -23,7 +23,7 @@ using plan::View;
 
 /// One launch of a generated kernel.
 struct Launch {
-  /// Parameters and body in CUDA C++: "(const float* a, float* y) { ... }". Sizes and strides are numbers in it, so equal steps have equal texts
+  /// Parameters and body in CUDA C++: "(const float* a, float* y) { ... }". What a parameter points to is written unless it is const. Sizes and strides are numbers in it, so equal steps have equal texts
   /// and share a kernel. It uses no header, only text/prelude.h and the built-in variables of CUDA, in one dimension.
   std::string text;
   std::vector<View> operands;     ///< a parameter each: a pointer to the view's first element
@@ -35,6 +35,9 @@ struct Launch {
   /// nothing can be wrong.
   std::string fault = {};
 };
+
+/// By operand: whether the kernel may write it.
+std::vector<bool> writes_of(const Launch& launch);
 
 /// What a step may look at while its launches are written.
 struct Preparation {
@@ -57,6 +60,8 @@ class LibraryCall {
   /// Of which it wants pointers, to the view's first element each. Every buffer lies at a multiple of 256 bytes, those of the arena at their
   /// offset from one.
   virtual const std::vector<View>& operands() const = 0;
+  /// The one of them that it writes; nothing but its bytes and those of the workspace changes.
+  virtual std::size_t result() const = 0;
   /// Of device memory that nobody else uses while it runs, at a multiple of 256 bytes.
   virtual std::uint64_t workspace_bytes() const = 0;
   /// For the text of a plan: "cublaslt", "cudnn engine 5".

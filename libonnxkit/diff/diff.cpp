@@ -191,8 +191,8 @@ class Comparison {
     return options_.repro / fmt::format("{}-{}", i, sides_[i].backend);
   }
 
-  /// The profiles that may explain a deviation between the two: float32, what they say they compute in, all where one does not say, and what the
-  /// models ask for where there are two.
+  /// The profiles that may explain a deviation between the two: float32, what they say they compute in, all but fp8 where one does not say, and what
+  /// the models ask for where there are two.
   std::vector<Profile> profiles_for(std::size_t i, std::size_t at) const {
     if (!options_.profiles.empty()) return options_.profiles;
     const std::optional<Profile> own = profile_named(report_.sides[i].arithmetic),
@@ -202,10 +202,13 @@ class Comparison {
       if (is_other_model(i, at)) asked.insert(traits_[side].profiles.begin(), traits_[side].profiles.end());
     }
     const bool may_be_int8 = quantize_otherwise(i, at) || own == Profile::int8 || other == Profile::int8;
+    const bool is_fp8 = own == Profile::fp8 || other == Profile::fp8;  // float16 where no product has weights that fit
     std::vector<Profile> profiles;
     for (const Profile profile : all_profiles) {
       if (profile == Profile::int8 && !may_be_int8) continue;
-      const bool said = !own || !other || profile == own || profile == other || asked.contains(profile);
+      if (profile == Profile::fp8 && !is_fp8) continue;
+      const bool said = !own || !other || profile == own || profile == other || asked.contains(profile) ||
+                        (is_fp8 && profile == Profile::float16);
       if (profile == Profile::float32 || (said && (!noise_floor_ || noise_floor_->applies(profile))))
         profiles.push_back(profile);
     }

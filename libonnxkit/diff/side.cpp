@@ -71,6 +71,7 @@ Result<SideRun> Side::run(exec::RunRequest request, const InputSet& set, const s
   if (!matched) return matched.error();
   SideRun run;
   for (const exec::RunSample& sample : answer->samples) run.times.push_back({sample.wall, sample.cpu, sample.device});
+  run.device_bytes = answer->device_bytes;
   run.moved_inputs = std::move(inputs->moved);
   run.cast_inputs = std::move(inputs->cast);
   run.outputs = std::move(matched->values);

@@ -17,6 +17,7 @@ namespace onnxkit::diffing {
 struct SideRun {
   std::vector<NamedValue> outputs;
   std::vector<RunTime> times;
+  std::optional<std::uint64_t> device_bytes;  ///< as exec::RunAnswer has it
   std::vector<std::string> moved;             ///< outputs whose channels were moved to where `wanted` has them
   std::map<std::string, std::string> absent;  ///< outputs that `wanted` has and the side has not, of kind none, and why
   std::vector<std::string> moved_inputs;      ///< inputs whose channels were moved to where the side has them

@@ -156,6 +156,8 @@ struct RunSample {
 struct RunAnswer {
   std::vector<NamedValue> outputs;  ///< of the last run
   std::vector<RunSample> samples;   ///< one for each measured run
+  /// The most memory of a device that the session, or the process it lives in, has held so far; nothing where it runs on the host or does not know.
+  std::optional<std::uint64_t> device_bytes = {};
 };
 
 /// What a session made of its model, for backends that plan.

@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <vector>
@@ -62,9 +63,10 @@ std::vector<std::string> candidates(const exec::BackendSettings& settings) {
 Result<std::shared_ptr<const Library>> Library::open(const exec::BackendSettings& settings) {
   void* handle = nullptr;
   const std::vector<std::string> paths = candidates(settings);
-  std::string fault;
+  std::string fault, opened;
   for (const std::string& path : paths) {
     handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    opened = path;
     if (handle != nullptr) break;
     if (const char* said = ::dlerror(); fault.empty() && said != nullptr) fault = said;
   }
@@ -79,10 +81,20 @@ Result<std::shared_ptr<const Library>> Library::open(const exec::BackendSettings
   if (base == nullptr || base->get_version == nullptr) return unavailable("the library is not ONNX Runtime's");
   auto library = std::make_shared<Library>();
   library->version_ = base->get_version();
+  library->path_ = opened;
   library->table_ = static_cast<const AnyFunction*>(base->get_table(table_version));
   if (library->table_ == nullptr)
     return unavailable(fmt::format("ONNX Runtime {} is too old: 1.12 or newer is needed", library->version_));
   return std::shared_ptr<const Library>(std::move(library));
+}
+
+bool Library::has_provider(std::string_view name) const {
+  char** names = nullptr;
+  int count = 0;
+  if (!call(slots::available_providers, &names, &count)) return false;
+  const bool found = std::any_of(names, names + count, [&](const char* one) { return name == one; });
+  (void)call(slots::release_providers, names, count);
+  return found;
 }
 
 Result<void> Library::checked(Status* status) const {

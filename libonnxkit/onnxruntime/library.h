@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "libonnxkit/exec/registry.h"
 #include "onnxkit/result.h"
@@ -24,6 +25,7 @@ struct RuntimeValue;
 struct TypeInfo;
 struct TensorInfo;
 struct Binding;
+struct CudaOptions;
 
 /// A place in the table, with the type of the function there.
 template <class Function>
@@ -60,6 +62,8 @@ inline constexpr Slot<Status*(const TensorInfo*, int* type)> element_type{60};
 inline constexpr Slot<Status*(const TensorInfo*, std::size_t* rank)> rank{61};
 inline constexpr Slot<Status*(const TensorInfo*, std::int64_t* dims, std::size_t rank)> dims{62};
 inline constexpr Slot<Status*(const RuntimeValue*, TensorInfo**)> tensor_info{65};
+inline constexpr Slot<Status*(const char* name, int allocator, int device, int memory, MemoryInfo**)>
+    create_device_memory_info{68};
 inline constexpr Slot<Status*(int allocator, int memory, MemoryInfo**)> create_memory_info{69};
 inline constexpr Slot<Status*(Allocator*, void*)> allocator_free{76};
 inline constexpr Slot<Status*(Allocator**)> default_allocator{78};
@@ -72,13 +76,22 @@ inline constexpr Slot<void(RunOptions*)> release_run_options{97};
 inline constexpr Slot<void(TypeInfo*)> release_type_info{98};
 inline constexpr Slot<void(TensorInfo*)> release_tensor_info{99};
 inline constexpr Slot<void(SessionOptions*)> release_session_options{100};
+inline constexpr Slot<Status*(char*** names, int* count)> available_providers{125};
+inline constexpr Slot<Status*(char** names, int count)> release_providers{126};
 inline constexpr Slot<Status*(RuntimeSession*, const RunOptions*, const Binding*)> run_with_binding{133};
 inline constexpr Slot<Status*(RuntimeSession*, Binding**)> create_binding{134};
 inline constexpr Slot<void(Binding*)> release_binding{135};
 inline constexpr Slot<Status*(Binding*, const char* name, const RuntimeValue*)> bind_input{136};
+inline constexpr Slot<Status*(Binding*, const char* name, const RuntimeValue*)> bind_output_value{137};
 inline constexpr Slot<Status*(Binding*, const char* name, const MemoryInfo*)> bind_output{138};
 inline constexpr Slot<Status*(const Binding*, Allocator*, RuntimeValue*** values, std::size_t* count)> bound_values{
     140};
+inline constexpr Slot<Status*(RunOptions*, const char* key, const char* value)> add_run_setting{165};
+inline constexpr Slot<Status*(SessionOptions*, const CudaOptions*)> append_cuda{204};
+inline constexpr Slot<Status*(CudaOptions**)> create_cuda_options{205};
+inline constexpr Slot<Status*(CudaOptions*, const char* const* keys, const char* const* values, std::size_t count)>
+    set_cuda_options{206};
+inline constexpr Slot<void(CudaOptions*)> release_cuda_options{208};
 
 }  // namespace slots
 
@@ -89,6 +102,10 @@ class Library {
   static Result<std::shared_ptr<const Library>> open(const exec::BackendSettings& settings);
 
   const std::string& version() const { return version_; }
+  /// The file, or the name by which the loader found it.
+  const std::string& path() const { return path_; }
+  /// Whether it was built with the execution provider: "CUDAExecutionProvider".
+  bool has_provider(std::string_view name) const;
 
   template <class Function>
   Function* at(Slot<Function> slot) const {
@@ -116,7 +133,7 @@ class Library {
   Result<void> checked(Status* status) const;
 
   const AnyFunction* table_ = nullptr;
-  std::string version_;
+  std::string version_, path_;
 };
 
 }  // namespace onnxkit::onnxruntime

@@ -4,8 +4,11 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
+#include <map>
 #include <optional>
 #include <stop_token>
+#include <string>
 #include <utility>
 
 #include <fmt/core.h>
@@ -13,12 +16,15 @@
 #include "libonnxkit/base/checked.h"
 #include "libonnxkit/exec/file_for.h"
 #include "libonnxkit/ir/tensor/tensor_data.h"
+#include "libonnxkit/onnxruntime/cuda_values.h"
 #include "libonnxkit/onnxruntime/library.h"
 
 namespace onnxkit::onnxruntime {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+constexpr const char* cuda_provider = "CUDAExecutionProvider";
 
 double process_seconds() {
   timespec now{};
@@ -80,14 +86,14 @@ class LibrarySession : public exec::Session {
         session_(std::move(session)),
         memory_(std::move(memory)) {}
 
-  Result<void> describe(double seconds) {
+  Result<void> describe(double seconds, const char* arithmetic) {
     auto inputs = ports(*library_, session_.get(), slots::input_count, slots::input_name, slots::input_type);
     if (!inputs) return inputs.error();
     auto outputs = ports(*library_, session_.get(), slots::output_count, slots::output_name, slots::output_type);
     if (!outputs) return outputs.error();
     inputs_ = *std::move(inputs);
     outputs_ = *std::move(outputs);
-    report_.arithmetic = "float32";
+    report_.arithmetic = arithmetic;
     report_.seconds = seconds;
     return {};
   }
@@ -97,14 +103,61 @@ class LibrarySession : public exec::Session {
   const exec::LoadReport& loaded() const override { return report_; }
 
   Result<exec::RunAnswer> run(const exec::RunRequest& request) override {
+    const auto values = values_of(request);
+    if (!values) return values.error();
+    auto answer = run_on_host(request, *values, {});
+    if (answer) return selected(*std::move(answer), request);
+    return answer;
+  }
+
+ protected:
+  /// In the order of the inputs.
+  Result<std::vector<Value>> values_of(const exec::RunRequest& request) const {
     if (!request.taps.empty()) return make_error("not-supported", "this backend gives the outputs of its model only");
-    auto binding = library_->make<Binding>(slots::create_binding, slots::release_binding, session_.get());
+    auto values = exec::arrange(inputs_, request.inputs);
+    if (!values) return values;
+    for (std::size_t i = 0; i < values->size(); ++i) {
+      const Value& value = (*values)[i];
+      const std::string& name = inputs_[i].name;
+      if (value.kind == ValueKind::none) return make_error("input-missing", "no value for the input " + quote(name));
+      if (!value.is_tensor() || value.tensor.type() == ElementType::string)
+        return make_error("not-supported", fmt::format("{} is not a tensor of numbers", quote(name)));
+    }
+    return values;
+  }
+
+  static Result<exec::RunAnswer> selected(exec::RunAnswer answer, const exec::RunRequest& request) {
+    auto wanted = exec::select_outputs(std::move(answer.outputs), request.outputs);
+    if (!wanted) return wanted.error();
+    answer.outputs = *std::move(wanted);
+    return answer;
+  }
+
+  Result<std::shared_ptr<Binding>> make_binding() const {
+    return library_->make<Binding>(slots::create_binding, slots::release_binding, session_.get());
+  }
+  Result<std::shared_ptr<RunOptions>> make_run_options() const {
+    return library_->make<RunOptions>(slots::create_run_options, slots::release_run_options);
+  }
+  Result<void> run_bound(const RunOptions* options, const Binding* binding) const {
+    return library_->call(slots::run_with_binding, session_.get(), options, binding);
+  }
+
+  using Settings = std::vector<std::pair<const char*, std::string>>;
+
+  /// Inputs and outputs in memory of the host; all outputs.
+  Result<exec::RunAnswer> run_on_host(const exec::RunRequest& request, const std::vector<Value>& values,
+                                      const Settings& settings) {
+    auto binding = make_binding();
     if (!binding) return binding.error();
     // What a binding holds must live as long as it does.
     std::vector<std::shared_ptr<RuntimeValue>> bound;
-    if (auto done = bind(request, binding->get(), bound); !done) return done.error();
-    const auto options = library_->make<RunOptions>(slots::create_run_options, slots::release_run_options);
+    if (auto done = bind(values, binding->get(), bound); !done) return done.error();
+    const auto options = make_run_options();
     if (!options) return options.error();
+    for (const auto& [key, value] : settings)
+      if (auto done = library_->call(slots::add_run_setting, options->get(), key, value.c_str()); !done)
+        return done.error();
     const std::stop_callback stopping(request.stop,
                                       [&] { (void)library_->call(slots::set_terminate, options->get()); });
     exec::RunAnswer answer;
@@ -112,39 +165,33 @@ class LibrarySession : public exec::Session {
       if (request.stop.stop_requested()) return make_error("cancelled", "the run was stopped");
       const double cpu = process_seconds();
       const Clock::time_point start = Clock::now();
-      const auto done =
-          library_->call(slots::run_with_binding, session_.get(), static_cast<const RunOptions*>(options->get()),
-                         static_cast<const Binding*>(binding->get()));
+      const auto done = run_bound(options->get(), binding->get());
       const double wall = std::chrono::duration<double>(Clock::now() - start).count();
       if (!done) return request.stop.stop_requested() ? make_error("cancelled", "the run was stopped") : done.error();
       if (run >= request.warmup) answer.samples.push_back({wall, process_seconds() - cpu});
     }
     auto outputs = results(binding->get());
     if (!outputs) return outputs.error();
-    auto wanted = exec::select_outputs(*std::move(outputs), request.outputs);
-    if (!wanted) return wanted.error();
-    answer.outputs = *std::move(wanted);
+    answer.outputs = *std::move(outputs);
     return answer;
   }
 
+  std::shared_ptr<const Library> library_;
+  std::shared_ptr<Env> env_;
+  std::shared_ptr<const exec::ModelFile> file_;  // that was written for it; external data may be read later
+  std::shared_ptr<RuntimeSession> session_;      // released before what it was made from
+  std::vector<exec::ValueDesc> inputs_;
+  exec::LoadReport report_;
+
  private:
-  Result<void> bind(const exec::RunRequest& request, Binding* binding,
+  Result<void> bind(const std::vector<Value>& values, Binding* binding,
                     std::vector<std::shared_ptr<RuntimeValue>>& bound) const {
-    const auto values = exec::arrange(inputs_, request.inputs);
-    if (!values) return values.error();
-    for (std::size_t i = 0; i < values->size(); ++i) {
-      const Value& value = (*values)[i];
+    for (std::size_t i = 0; i < values.size(); ++i) {
       const std::string& name = inputs_[i].name;
-      if (value.kind == ValueKind::none) return make_error("input-missing", "no value for the input " + quote(name));
-      if (!value.is_tensor() || value.tensor.type() == ElementType::string)
-        return make_error("not-supported", fmt::format("{} is not a tensor of numbers", quote(name)));
-      const Tensor& tensor = value.tensor;
+      const Tensor& tensor = values[i].tensor;
       // The library takes memory that it could change, and does not change inputs; it wants a place for no bytes, too.
       auto* data = const_cast<std::byte*>(tensor.bytes().empty() ? &nowhere_ : tensor.bytes().data());
-      auto made = library_->make<RuntimeValue>(slots::create_tensor, slots::release_value,
-                                               static_cast<const MemoryInfo*>(memory_.get()), static_cast<void*>(data),
-                                               tensor.bytes().size(), tensor.dims().data(), tensor.dims().size(),
-                                               static_cast<int>(tensor.type()));
+      auto made = value_over(*library_, memory_.get(), data, tensor);
       if (!made) return made.error();
       if (auto done =
               library_->call(slots::bind_input, binding, name.c_str(), static_cast<const RuntimeValue*>(made->get()));
@@ -207,14 +254,119 @@ class LibrarySession : public exec::Session {
     return Tensor::from_bytes(type, std::move(dims), std::move(bytes));
   }
 
-  std::shared_ptr<const Library> library_;
-  std::shared_ptr<Env> env_;
-  std::shared_ptr<const exec::ModelFile> file_;  // that was written for it; external data may be read later
-  std::shared_ptr<RuntimeSession> session_;      // released before what it was made from
   std::shared_ptr<MemoryInfo> memory_;
-  std::vector<exec::ValueDesc> inputs_, outputs_;
-  exec::LoadReport report_;
+  std::vector<exec::ValueDesc> outputs_;
   std::byte nowhere_{};
+};
+
+/// What a session on the device needs besides.
+struct CudaParts {
+  std::shared_ptr<const CudaRuntime> runtime;
+  std::shared_ptr<CudaRuntime::StreamOpaque> stream;
+  bool has_graphs = false;
+  std::optional<std::uint64_t> used_before;  ///< bytes of the device, before the session was made
+};
+
+/// By the execution provider cuda. Inputs go to fixed places on the device before a run and outputs come back behind it, all of which is timed; the
+/// time on the device is that of the run between, by events on its stream.
+class CudaSession : public LibrarySession {
+ public:
+  template <class... Arguments>
+  explicit CudaSession(CudaParts cuda, Arguments&&... arguments)
+      : LibrarySession(std::forward<Arguments>(arguments)...), cuda_(std::move(cuda)) {
+    note_memory(cuda_.used_before);
+  }
+  CudaSession(const CudaSession&) = delete;
+  CudaSession& operator=(const CudaSession&) = delete;
+  ~CudaSession() override { session_.reset(); }  // which uses the stream
+
+  Result<exec::RunAnswer> run(const exec::RunRequest& request) override {
+    const auto values = values_of(request);
+    if (!values) return values.error();
+    const auto used_before = cuda_.runtime->used_bytes();
+    auto answer = run_on_device(request, *values);
+    note_memory(used_before);
+    if (answer) answer->device_bytes = held_bytes_;
+    if (answer) return selected(*std::move(answer), request);
+    return answer;
+  }
+
+ private:
+  static constexpr const char* graph_setting = "gpu_graph_id";
+
+  /// Grown while this session was at work.
+  void note_memory(std::optional<std::uint64_t> before) {
+    const auto now = cuda_.runtime->used_bytes();
+    if (before && now && *now > *before) held_bytes_ += *now - *before;
+  }
+
+  /// Places for such inputs and their outputs, whose sizes a run on the host's memory tells, and their number from 1.
+  Result<std::size_t> places_for(const exec::RunRequest& request, const std::vector<Value>& values) {
+    for (std::size_t i = 0; i < places_.size(); ++i)
+      if (places_[i].fits(values)) return i + 1;
+    exec::RunRequest once = request;
+    once.repeat = 1;
+    once.warmup = 0;
+    const Settings captures_nothing = {{graph_setting, "-1"}};
+    auto first = run_on_host(once, values, cuda_.has_graphs ? captures_nothing : Settings());
+    if (!first) return first.error();
+    auto made = CudaValues::make(library_, cuda_.runtime, values, first->outputs);
+    if (!made) return made.error();
+    places_.push_back(*std::move(made));
+    return places_.size();
+  }
+
+  Result<exec::RunAnswer> run_on_device(const exec::RunRequest& request, const std::vector<Value>& values) {
+    const auto number = places_for(request, values);
+    if (!number) return number.error();
+    CudaValues& places = places_[*number - 1];
+    const CudaRuntime& cuda = *cuda_.runtime;
+    const CudaRuntime::Stream stream = cuda_.stream.get();
+    if (auto sent = places.send(values, stream); !sent) return sent.error();
+    if (auto done = cuda.wait(stream); !done) return done.error();
+    const auto binding = make_binding();
+    if (!binding) return binding.error();
+    if (auto bound = places.bind(binding->get(), inputs_); !bound) return bound.error();
+    const auto options = make_run_options();
+    if (!options) return options.error();
+    const std::string graph = std::to_string(*number);
+    if (cuda_.has_graphs) {
+      auto set = library_->call(slots::add_run_setting, options->get(), graph_setting, graph.c_str());
+      if (!set) return set.error();
+    }
+    const std::stop_callback stopping(request.stop,
+                                      [&] { (void)library_->call(slots::set_terminate, options->get()); });
+    const auto start = cuda.make_event(), end = cuda.make_event();
+    if (!start) return start.error();
+    if (!end) return end.error();
+    const auto once = [&]() -> Result<void> {
+      if (auto done = places.send(values, stream); !done) return done;
+      if (auto done = cuda.record(start->get(), stream); !done) return done;
+      if (auto done = run_bound(options->get(), binding->get()); !done) return done;
+      if (auto done = cuda.record(end->get(), stream); !done) return done;
+      if (auto done = places.fetch(stream); !done) return done;
+      return cuda.wait(stream);
+    };
+    exec::RunAnswer answer;
+    for (int run = 0; run < request.warmup + std::max(request.repeat, 1); ++run) {
+      if (request.stop.stop_requested()) return make_error("cancelled", "the run was stopped");
+      const double cpu = process_seconds();
+      const Clock::time_point from = Clock::now();
+      const auto done = once();
+      const double wall = std::chrono::duration<double>(Clock::now() - from).count();
+      if (!done) return request.stop.stop_requested() ? make_error("cancelled", "the run was stopped") : done.error();
+      if (run < request.warmup) continue;
+      const auto on_device = cuda.seconds(start->get(), end->get());
+      if (!on_device) return on_device.error();
+      answer.samples.push_back({wall, process_seconds() - cpu, *on_device});
+    }
+    answer.outputs = places.outputs();
+    return answer;
+  }
+
+  CudaParts cuda_;
+  std::deque<CudaValues> places_;  ///< by sets of sizes
+  std::uint64_t held_bytes_ = 0;   ///< of the device
 };
 
 /// ONNX Runtime in this process, for times without Python and messages. A fault of it ends this process, which a worker would survive.
@@ -234,8 +386,13 @@ class LibraryBackend : public exec::Backend {
     desc.version = library_->version();
     desc.title = fmt::format("ONNX Runtime {} in this process", library_->version());
     desc.devices = {"cpu"};
+    if (library_->has_provider(cuda_provider)) desc.devices.emplace_back("cuda");
     desc.formats = {"onnx"};
     desc.options = {{"optimization", {"graph optimisation level", "all", {"none", "basic", "extended", "all"}}},
+                    {"provider", {"execution provider; nodes that it cannot run use the CPU", "cpu", {"cpu", "cuda"}}},
+                    {"graph", {"cuda: a run is captured as a CUDA graph and replayed", "off", {"on", "off"}}},
+                    {"layout", {"cuda: of pictures inside", "nchw", {"nchw", "nhwc"}}},
+                    {"tf32", {"cuda: products and convolutions in TF32", "on", {"on", "off"}}},
                     {"threads", {"threads inside an operator; 0: the runtime decides", "0", {}}}};
     desc.arithmetic = "float32";
     return desc;
@@ -257,6 +414,12 @@ class LibraryBackend : public exec::Backend {
     if (!env) return env.error();
     const auto settings = session_options(options.options);
     if (!settings) return settings.error();
+    std::optional<CudaParts> cuda;
+    if (option(options.options, "provider", "cpu") == "cuda") {
+      auto parts = use_cuda(options.options, settings->get());
+      if (!parts) return parts.error();
+      cuda = *std::move(parts);
+    }
     const auto memory =
         library_->make<MemoryInfo>(slots::create_memory_info, slots::release_memory_info, arena, default_memory);
     if (!memory) return memory.error();
@@ -267,26 +430,71 @@ class LibraryBackend : public exec::Backend {
                                                      static_cast<const SessionOptions*>(settings->get()));
     if (!made) return made.error();
     const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
-    auto session = std::make_unique<LibrarySession>(library_, *env, std::move(file), *made, *memory);
-    if (auto described = session->describe(seconds); !described) return described.error();
+    const bool has_tf32 = cuda && option(options.options, "tf32", "on") == "on";
+    std::unique_ptr<LibrarySession> session;
+    if (cuda)
+      session = std::make_unique<CudaSession>(*std::move(cuda), library_, *env, std::move(file), *made, *memory);
+    else
+      session = std::make_unique<LibrarySession>(library_, *env, std::move(file), *made, *memory);
+    if (auto described = session->describe(seconds, has_tf32 ? "tf32" : "float32"); !described)
+      return described.error();
     return std::unique_ptr<exec::Session>(std::move(session));
   }
 
  private:
+  using Options = std::map<std::string, std::string>;
+
+  static std::string option(const Options& given, const char* name, const char* fallback) {
+    const auto found = given.find(name);
+    return found == given.end() ? std::string(fallback) : found->second;
+  }
+
+  /// Adds the execution provider.
+  Result<CudaParts> use_cuda(const Options& given, SessionOptions* settings) const {
+    if (!library_->has_provider(cuda_provider))
+      return make_error("worker-unavailable",
+                        fmt::format("the provider cuda cannot be used: ONNX Runtime {} in {} was built without it; pip "
+                                    "install onnxruntime-gpu, or name its library in ONNXKIT_ONNXRUNTIME",
+                                    library_->version(), library_->path()));
+    auto runtime = CudaRuntime::open(settings_.python);
+    if (!runtime) return runtime.error();
+    auto stream = (*runtime)->make_stream();
+    if (!stream) return stream.error();
+    CudaParts parts{.runtime = *runtime,
+                    .stream = *std::move(stream),
+                    .has_graphs = option(given, "graph", "off") == "on",
+                    .used_before = (*runtime)->used_bytes()};
+    const auto made = library_->make<CudaOptions>(slots::create_cuda_options, slots::release_cuda_options);
+    if (!made) return made.error();
+    const std::string address = std::to_string(reinterpret_cast<std::uintptr_t>(parts.stream.get()));
+    const std::pair<const char*, const char*> chosen[] = {
+        {"has_user_compute_stream", "1"},
+        {"user_compute_stream", address.c_str()},
+        {"enable_cuda_graph", parts.has_graphs ? "1" : "0"},
+        {"prefer_nhwc", option(given, "layout", "nchw") == "nhwc" ? "1" : "0"},
+        {"use_tf32", option(given, "tf32", "on") == "on" ? "1" : "0"}};
+    std::vector<const char*> keys, values;
+    for (const auto& [key, value] : chosen) {
+      keys.push_back(key);
+      values.push_back(value);
+    }
+    if (auto set = library_->call(slots::set_cuda_options, made->get(), keys.data(), values.data(), keys.size()); !set)
+      return set.error();
+    if (auto added = library_->call(slots::append_cuda, settings, static_cast<const CudaOptions*>(made->get())); !added)
+      return make_error("worker-unavailable", "the provider cuda cannot be used: " + added.error().diagnostic.message);
+    return parts;
+  }
+
   Result<std::shared_ptr<SessionOptions>> session_options(const std::map<std::string, std::string>& given) const {
     constexpr int errors_only = 3;
     auto made = library_->make<SessionOptions>(slots::create_session_options, slots::release_session_options);
     if (!made) return made;
     SessionOptions* const settings = made->get();
     if (auto done = library_->call(slots::set_log_severity, settings, errors_only); !done) return done.error();
-    const auto option = [&](const char* name, const char* fallback) {
-      const auto found = given.find(name);
-      return found == given.end() ? std::string(fallback) : found->second;
-    };
-    const std::string level = option("optimization", "all");
+    const std::string level = option(given, "optimization", "all");
     const int number = level == "none" ? 0 : level == "basic" ? 1 : level == "extended" ? 2 : 99;
     if (auto done = library_->call(slots::set_optimization, settings, number); !done) return done.error();
-    const int threads = std::atoi(option("threads", "0").c_str());
+    const int threads = std::atoi(option(given, "threads", "0").c_str());
     if (auto done = library_->call(slots::set_threads, settings, threads); !done) return done.error();
     return made;
   }

@@ -61,7 +61,8 @@ bool has_lane(ElementType type) {
 
 Lane lane_of(ElementType type) {
   if (type == ElementType::float64) return Lane::f64;
-  const bool is_real = type == ElementType::float16 || type == ElementType::bfloat16 || type == ElementType::float32;
+  const bool is_real = type == ElementType::float16 || type == ElementType::bfloat16 || type == ElementType::float32 ||
+                       type == ElementType::float8e4m3fn;
   return is_real ? Lane::f32 : Lane::i64;
 }
 

@@ -16,7 +16,7 @@ namespace onnxkit::plan {
 enum class Lane : std::uint8_t { f32, f64, i64 };
 
 /// The lane for an element type: f32 for float16, bfloat16 and float32, i64 for integers of up to 64 signed or 32 unsigned bits and for booleans
-/// (0 and 1).
+/// (0 and 1). float8e4m3fn, which only a backend puts into plans, has the lane f32, too; to lowerings it has none.
 bool has_lane(ElementType type);
 Lane lane_of(ElementType type);
 

@@ -51,6 +51,7 @@ struct Step {
   std::shared_ptr<const Parameters> parameters = {};
   std::vector<std::string> nodes = {};  ///< that it computes
   std::string by = {};                  ///< what a backend gave it to, where it has a choice; for the plan's text
+  std::string stays = {};  ///< where a precision changes some steps: why it left this one as it is; for the plan's text
 };
 
 /// An input or output of a plan.
@@ -85,10 +86,12 @@ struct Plan {
   std::uint64_t arena_bytes = 0;
   /// What remains when sizes hang on results: a model whose inputs are among the names of `inputs` and `outputs`. Null when nothing does.
   std::shared_ptr<const ir::Model> rest;
-  std::vector<std::string> open;                             ///< why it ends: the values whose sizes only a run tells
-  std::vector<std::string> passes;                           ///< that changed something
-  std::vector<NodeChange> changes;                           ///< in the order of the passes
-  std::vector<NodeMiss> misses;                              ///< the same
+  std::vector<std::string> open;    ///< why it ends: the values whose sizes only a run tells
+  std::string order;                ///< of the steps, where a backend has a choice; for the plan's text
+  std::vector<std::string> passes;  ///< that changed something
+  std::vector<NodeChange> changes;  ///< in the order of the passes
+  std::vector<NodeMiss> misses;     ///< the same
+  std::vector<std::string> notes;   ///< of a backend, for reports on plans
   std::vector<std::pair<std::string, std::string>> lowered;  ///< name and operator of each node behind them
   std::vector<std::shared_ptr<const MappedFile>> files;  ///< that constants may lie in, for longer than the plan lives
   std::shared_ptr<const void> owner;                     ///< of what constants view

@@ -201,6 +201,8 @@ void Planned::report(exec::PlanReport& report, const std::string& of) const {
     report.text += text_of(plan);
     report.parts.push_back(
         summary_of(plan, is_rest_ ? fmt::format("the rest of {}, with sizes that the run computed", of) : of));
+    if (!plan.order.empty()) report.notes.push_back(fmt::format("the steps of {} run on {}", of, plan.order));
+    report.notes.insert(report.notes.end(), plan.notes.begin(), plan.notes.end());
     for (const Step& step : plan.steps) {
       if (step.kind != host_step) continue;
       const auto& parameters = static_cast<const HostParameters&>(*step.parameters);
@@ -315,6 +317,7 @@ Result<exec::RunAnswer> PlannedSession::run(const exec::RunRequest& request) {
   auto selected = exec::select_outputs(std::move(answer.outputs), request.outputs);
   if (!selected) return selected.error();
   answer.outputs = *std::move(selected);
+  if (options_.peak_device_bytes) answer.device_bytes = options_.peak_device_bytes();
   return answer;
 }
 

@@ -45,9 +45,11 @@ class Executable {
 };
 
 struct PlannedOptions {
-  exec::LoadOptions load;                ///< with a context and a table
-  std::shared_ptr<exec::Backend> host;   ///< folds constants and runs host steps
-  std::string device = "cpu";            ///< where its steps run, for profiles
+  exec::LoadOptions load;               ///< with a context and a table
+  std::shared_ptr<exec::Backend> host;  ///< folds constants and runs host steps
+  std::string device = "cpu";           ///< where its steps run, for profiles
+  /// Null, or how much memory of its device a session held at most.
+  std::function<std::uint64_t()> peak_device_bytes = {};
   std::vector<std::string> notes = {};   ///< on what the backend lacks, for reports on plans
   const PassRegistry* passes = nullptr;  ///< null: pass_registry()
   std::set<std::string, std::less<>> without_passes = {};

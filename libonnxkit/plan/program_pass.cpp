@@ -87,6 +87,18 @@ std::optional<Step> with_sizes_of(const View& written, const Step& map, std::siz
   return changed.inputs[index] == written ? std::optional(std::move(changed)) : std::nullopt;
 }
 
+/// By step: the most steps one behind the other that end with it.
+std::vector<std::size_t> depths_of(const Plan& plan, const BufferUses& uses) {
+  std::vector<std::size_t> depths(plan.steps.size(), 1);
+  for (std::size_t at = 0; at < plan.steps.size(); ++at) {
+    for (const View& view : plan.steps[at].inputs) {
+      for (const std::size_t writer : uses.writers[view.buffer])
+        if (writer < at) depths[at] = std::max(depths[at], depths[writer] + 1);
+    }
+  }
+  return depths;
+}
+
 /// A step that does what two did, in the place of the later one.
 struct Joined {
   std::size_t producer = 0;
@@ -96,10 +108,19 @@ struct Joined {
 /// The step at `at` joined with one that writes an operand of it, which nobody else reads. `join` makes the step out of it, the producer and the number
 /// of the operand, or nothing where the two do not fit.
 template <class Join>
-std::optional<Joined> joined_with_producer(const Plan& plan, const BufferUses& uses, const std::vector<bool>& is_gone,
+std::optional<Joined> joined_with_producer(const Plan& plan, const BufferUses& uses,
+                                           const std::vector<std::size_t>& depths, const std::vector<bool>& is_gone,
                                            std::size_t at, const Takes& takes, Join join) {
   const Step& step = plan.steps[at];
-  for (std::size_t i = step.inputs.size(); i-- > 0;) {
+  const auto depth_of = [&](std::size_t input) {
+    const auto& writers = uses.writers[step.inputs[input].buffer];
+    return writers.empty() || writers[0] >= at ? 0 : depths[writers[0]];
+  };
+  std::vector<std::size_t> inputs(step.inputs.size());
+  std::iota(inputs.rbegin(), inputs.rend(), std::size_t{0});
+  std::stable_sort(inputs.begin(), inputs.end(),
+                   [&](std::size_t a, std::size_t b) { return depth_of(a) > depth_of(b); });
+  for (const std::size_t i : inputs) {
     const std::uint32_t buffer = step.inputs[i].buffer;
     if (!is_private(plan, uses, buffer)) continue;
     const std::size_t producer = uses.writers[buffer][0];
@@ -197,15 +218,16 @@ std::optional<Step> joined_bounds(const Step& map, const Step& producer, std::si
   return joined;
 }
 
-/// Joins maps with what writes their operands, until nothing fits.
+/// Joins maps with what writes their operands, until nothing fits. Of several, the last one; or that with the most steps before it.
 template <class Join>
-std::size_t join_producers(Plan& plan, const Takes& takes, Join join) {
+std::size_t join_producers(Plan& plan, const Takes& takes, Join join, bool deepest_first = false) {
   const BufferUses uses(plan);
+  const auto depths = deepest_first ? depths_of(plan, uses) : std::vector<std::size_t>(plan.steps.size());
   std::vector<bool> is_gone(plan.steps.size(), false);
   std::size_t count = 0;
   for (std::size_t at = 0; at < plan.steps.size(); ++at) {
     while (plan.steps[at].kind == map_step) {
-      auto joined = joined_with_producer(plan, uses, is_gone, at, takes, join);
+      auto joined = joined_with_producer(plan, uses, depths, is_gone, at, takes, join);
       if (!joined) break;
       plan.steps[at] = std::move(joined->step);
       is_gone[joined->producer] = true;
@@ -227,7 +249,8 @@ bool writes_anywhere(const Step& step) {
 
 std::size_t fuse_maps(Plan& plan, const Takes& takes) { return join_producers(plan, takes, joined_maps); }
 std::size_t fuse_epilogues(Plan& plan, const Takes& takes) {
-  return join_producers(plan, takes, joined_bounds) + join_producers(plan, takes, joined_epilogue);
+  // What is short may run beside what is long then, as the convolution beside the blocks of a ResNet does.
+  return join_producers(plan, takes, joined_bounds) + join_producers(plan, takes, joined_epilogue, true);
 }
 
 namespace {
@@ -470,12 +493,28 @@ constexpr std::uint64_t alignment = 64;
 
 struct Life {
   std::uint32_t buffer = 0;
-  std::size_t first = 0, last = 0;
+  std::size_t first = 0;  ///< step
+  std::vector<std::size_t> begins,
+      ends;  ///< by stream: its steps before `begins` have ended, and those from `ends` on use it no more
   std::uint64_t bytes = 0;
+
+  bool is_before(const Life& other) const {
+    for (std::size_t stream = 0; stream < ends.size(); ++stream)
+      if (ends[stream] > other.begins[stream]) return false;
+    return true;
+  }
 };
 
-/// A map may write over an operand of the same layout that nobody reads later.
-std::vector<std::uint32_t> shared_places(const Plan& plan, const BufferUses& uses) {
+/// The steps one after the other.
+StepOrder order_of_steps(const Plan& plan) {
+  StepOrder order;
+  order.streams.resize(plan.steps.size());
+  for (std::size_t at = 0; at < plan.steps.size(); ++at) order.ended.push_back({at});
+  return order;
+}
+
+/// A map may write over an operand of the same layout that nobody reads later, or meanwhile.
+std::vector<std::uint32_t> shared_places(const Plan& plan, const BufferUses& uses, const StepOrder& order) {
   std::vector<std::uint32_t> root(plan.buffers.size());
   std::iota(root.begin(), root.end(), 0U);
   for (std::size_t at = 0; at < plan.steps.size(); ++at) {
@@ -490,7 +529,10 @@ std::vector<std::uint32_t> shared_places(const Plan& plan, const BufferUses& use
       const bool is_same =
           from.type == to.type && from.offset == to.offset && from.dims == to.dims && from.strides == to.strides;
       const auto& readers = uses.readers[from.buffer];
-      const bool is_last = std::count(readers.begin(), readers.end(), at) == 1 && readers.back() == at;
+      const bool is_last = std::count(readers.begin(), readers.end(), at) == 1 && readers.back() == at &&
+                           std::all_of(readers.begin(), readers.end(), [&](std::size_t reader) {
+                             return reader == at || reader < order.ended[at][order.streams[reader]];
+                           });
       // What was placed into another's room already may be read behind this step through the other.
       const bool is_alone =
           std::count(root.begin(), root.end(), root[from.buffer]) == 1 || root[from.buffer] != from.buffer;
@@ -504,19 +546,32 @@ std::vector<std::uint32_t> shared_places(const Plan& plan, const BufferUses& use
 
 }  // namespace
 
-void place_buffers(Plan& plan) {
+void place_buffers(Plan& plan) { place_buffers(plan, order_of_steps(plan)); }
+
+void place_buffers(Plan& plan, const StepOrder& order) {
   const BufferUses uses(plan);
-  const std::vector<std::uint32_t> root = shared_places(plan, uses);
+  const std::vector<std::uint32_t> root = shared_places(plan, uses, order);
+  const std::size_t streams = order.ended.empty() ? 0 : order.ended.front().size();
   std::vector<Life> lives(plan.buffers.size());
   for (std::uint32_t b = 0; b < plan.buffers.size(); ++b) {
     if (plan.buffers[b].home != Home::arena || uses.writers[b].empty()) continue;
     Life& life = lives[root[b]];
     const std::size_t first = uses.writers[b].front();
-    const std::size_t last = std::max(uses.writers[b].back(), uses.readers[b].empty() ? 0 : uses.readers[b].back());
     const bool is_new = life.bytes == 0;
     life.buffer = root[b];
     life.first = is_new ? first : std::min(life.first, first);
-    life.last = is_new ? last : std::max(life.last, last);
+    if (is_new) {
+      life.begins.assign(streams, plan.steps.size());
+      life.ends.assign(streams, 0);
+    }
+    for (const auto* users : {&uses.writers[b], &uses.readers[b]}) {
+      for (const std::size_t user : *users) {
+        for (std::size_t stream = 0; stream < streams; ++stream)
+          life.begins[stream] = std::min(life.begins[stream], order.ended[user][stream]);
+        std::size_t& end = life.ends[order.streams[user]];
+        end = std::max(end, user + 1);
+      }
+    }
     life.bytes = std::max<std::uint64_t>(life.bytes, std::max<std::uint64_t>(plan.buffers[b].bytes, 1));
   }
   std::erase_if(lives, [](const Life& life) { return life.bytes == 0; });
@@ -526,7 +581,7 @@ void place_buffers(Plan& plan) {
   for (const Life& life : lives) {
     std::uint64_t offset = 0;
     for (const Life* other : placed) {
-      if (other->last < life.first || life.last < other->first) continue;
+      if (other->is_before(life) || life.is_before(*other)) continue;
       const std::uint64_t begin = plan.buffers[other->buffer].offset;
       if (offset + life.bytes <= begin) break;
       offset = std::max(offset, (begin + other->bytes + alignment - 1) / alignment * alignment);

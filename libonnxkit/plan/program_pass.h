@@ -30,8 +30,17 @@ std::size_t split_maps(Plan& plan, const Takes& takes);
 std::size_t place_outputs(Plan& plan, const Takes& takes);
 /// Notes which maps stayed apart from the product or convolution whose result they read, and why.
 void note_missed_epilogues(Plan& plan, const Takes& takes);
+/// When steps run of which some may run side by side.
+struct StepOrder {
+  std::vector<std::size_t> streams;  ///< by step: where it runs, behind the earlier ones of the same stream
+  std::vector<std::vector<std::size_t>>
+      ended;  ///< by step and stream: of its steps, those before this one have ended when the step begins
+};
+
 /// Gives all buffers of the arena a place: those that live at the same time do not overlap.
 void place_buffers(Plan& plan);
+/// The same for steps that run side by side: none has to wait for another for the sake of a place.
+void place_buffers(Plan& plan, const StepOrder& order);
 /// Drops steps whose results nobody reads.
 void drop_unused_steps(Plan& plan);
 

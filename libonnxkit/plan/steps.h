@@ -89,6 +89,11 @@ struct NormalizeParameters : Parameters {
   std::string text() const override;
 };
 
+/// Rows rounded to float8e4m3fn. Input [..., n] of real numbers, the last axis side by side and rows evenly apart; outputs [..., n] of float8e4m3fn and
+/// [...] of float32, both in row-major order: a power of two for each row, times which the numbers are what they were, the greatest between 224 and 448.
+/// A row with an infinity or NaN has the power NaN.
+inline constexpr std::string_view quantize_rows_step = "quantize_rows";
+
 /// softmax(cap(q k^T * scale) + mask) v, where cap(x) is softcap * tanh(x / softcap), or x without one. q [batch, heads, rows, size], k and v [batch, heads, columns, size], mask of the scores' sizes. The innermost
 /// axis of q, k and v has stride 1.
 inline constexpr std::string_view attention_step = "attention";

@@ -54,12 +54,14 @@ std::string text_of(const Plan& plan) {
     text += fmt::format("{} {} <- {}{}\n", step.kind, list_of(plan, step.outputs), list_of(plan, step.inputs),
                         parameters.empty() ? "" : " | " + parameters);
     if (!step.nodes.empty()) text += fmt::format("    {}\n", fmt::join(quoted(step.nodes), ", "));
+    if (!step.stays.empty()) text += fmt::format("    stays {}\n", step.stays);
     if (!step.by.empty()) text += fmt::format("    by {}\n", step.by);
   }
   for (const Port& port : plan.outputs)
     text += fmt::format("output {} = {}\n", quote(port.name), buffer_text(plan, port.buffer));
   text += fmt::format("steps {}, arena {} bytes, passes: {}\n", plan.steps.size(), plan.arena_bytes,
                       plan.passes.empty() ? "none" : fmt::format("{}", fmt::join(plan.passes, ", ")));
+  if (!plan.order.empty()) text += fmt::format("order: {}\n", plan.order);
   if (plan.rest)
     text +=
         fmt::format("the rest is planned when the run tells the sizes of: {}\n", fmt::join(quoted(plan.open), ", "));

@@ -173,6 +173,19 @@ Loops joined_loops(std::span<const View* const> views) {
   return loops;
 }
 
+std::optional<std::int64_t> row_stride_of(const View& view) {
+  if (view.dims.back() != 1 && view.strides.back() != 1) return std::nullopt;
+  std::optional<std::int64_t> stride;
+  std::int64_t rows = 1;
+  for (std::size_t axis = view.rank() - 1; axis-- > 0;) {
+    if (view.dims[axis] == 1) continue;
+    if (!stride) stride = view.strides[axis];
+    if (*stride <= 0 || view.strides[axis] != *stride * rows) return std::nullopt;
+    rows *= view.dims[axis];
+  }
+  return stride.value_or(view.dims.back());
+}
+
 std::string text_of(const View& view) {
   const std::string sizes = fmt::format("{}", fmt::join(view.dims, ", "));
   const std::string strides = view.is_contiguous() ? "" : fmt::format("; {}", fmt::join(view.strides, ", "));

@@ -48,6 +48,9 @@ View broadcast_to(const View& view, std::span<const std::int64_t> dims);
 /// Strides of a tensor of these sizes without gaps whose axes lie in the order of those of `like`, which has the same rank.
 Dims dense_strides_like(std::span<const std::int64_t> dims, const View& like);
 
+/// How far apart the rows of a view are, the last axis being side by side; nothing when they are not evenly apart. That of a single row is its size.
+std::optional<std::int64_t> row_stride_of(const View& view);
+
 /// Axes that all views run through in the same way are joined, axes of one element dropped; the order of axes is that of the first view, outermost
 /// first. All views have the same sizes.
 struct Loops {

@@ -285,6 +285,8 @@ Result<exec::RunAnswer> read_run(const Json& answer, const Segments& segments, s
     run.outputs.push_back({name, read_value(described, segments, fields, where)});
   }
   run.samples = read_samples(answer, repeat, fields);
+  if (const Json& bytes = Fields::member(answer, "device_bytes"); !bytes.is_null())
+    run.device_bytes = fields.natural(bytes, "device_bytes");
   return checked(std::move(run), fields);
 }
 

@@ -86,8 +86,12 @@ PreparedModel::PreparedModel(const ir::Model& model_, const spec::OpTable& table
     }
     const std::vector<Origin> origin = origins(*scope->graph, roles);
     const std::vector<bool> constant = constant_nodes(*scope->graph, prepared.plan);
+    const std::vector<bool> weighted = second_input_may_be_constant(*scope->graph, roles);
     for (std::size_t i = 0; i < prepared.nodes.size(); ++i) {
       prepared.nodes[i].origin = origin[i];
+      // What bodies and functions are given may be constant, too.
+      prepared.nodes[i].may_have_weights =
+          prepared.nodes[i].noise.takes_weights && (scope->graph != &*model->graph || weighted[i]);
       // Attributes of a function's nodes may differ from call to call, and bodies are rarely worth it.
       prepared.nodes[i].is_constant = scope->graph == &*model->graph && constant[i];
     }
@@ -179,7 +183,7 @@ void Run::run_kernel(Frame& frame, std::size_t index, const PreparedNode& prepar
   KernelContext context(*this, frame, index, *prepared.schema);
   const bool is_noisy = noise_ && prepared.origin == Origin::data;
   if (is_noisy) {
-    noise_->next_node(context.is_on_doubles());
+    noise_->next_node(context.is_on_doubles(), prepared.may_have_weights);
     context.disturb_input(prepared.noise);
   }
   prepared.kernel(context);

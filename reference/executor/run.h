@@ -27,7 +27,8 @@ struct PreparedNode {
   OriginRole role = {};
   Origin origin = Origin::data;
   bool is_quantizing = false;
-  bool is_constant = false;  ///< its result may be kept for later runs
+  bool may_have_weights = false;  ///< a product whose second factor may be constant
+  bool is_constant = false;       ///< its result may be kept for later runs
 };
 
 /// What running a graph needs and every run shares.

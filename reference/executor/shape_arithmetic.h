@@ -26,4 +26,7 @@ struct OriginRole {
 /// nodes' operators.
 std::vector<Origin> origins(const ir::Graph& graph, std::span<const OriginRole> roles);
 
+/// By node, of the main graph: whether its second input comes from constants, weights that a run may tell among them.
+std::vector<bool> second_input_may_be_constant(const ir::Graph& graph, std::span<const OriginRole> roles);
+
 }  // namespace onnxkit::reference

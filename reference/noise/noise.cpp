@@ -56,6 +56,26 @@ std::unique_ptr<double[]> rounded_operand(ThreadPool& threads, MatrixView<const 
   return copy;
 }
 
+/// Numbers of float8e4m3fn over a power of two for each row, which puts the greatest between 224 and 448: what is below the least normal number then
+/// has the errors of that number.
+void add_errors_of_small(ThreadPool& threads, double* rows, std::int64_t count, std::int64_t length, double unit,
+                         std::uint64_t key) {
+  constexpr double least_normal = 0x1p-6 / 224;
+  threads.for_range(count, lines_of_a_chunk(length), [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t r = first; r < last; ++r) {
+      const std::span row(rows + r * length, static_cast<std::size_t>(length));
+      double most = 0;
+      for (const double x : row) most = std::max(most, std::abs(x));
+      const double least = most * least_normal;
+      std::uint64_t at = key + static_cast<std::uint64_t>(r * length);
+      for (double& x : row) {
+        ++at;
+        if (x != 0 && std::abs(x) < least) x += least * unit * uniform(mix(at));
+      }
+    }
+  });
+}
+
 /// Rows or columns must be contiguous for speed only.
 std::vector<double> squares_of_rows(ThreadPool& threads, MatrixView<const double> x) {
   std::vector<double> sums(static_cast<std::size_t>(x.rows));
@@ -162,6 +182,8 @@ Arithmetic arithmetic_of(Profile profile) {
       return {.sums = float32, .operands = float16, .results = float16, .steps = false};
     case Profile::bfloat16:
       return {.sums = float32, .operands = bfloat16, .results = bfloat16, .steps = false};
+    case Profile::fp8:
+      return {.sums = float32, .operands = float16, .results = float16, .steps = false, .weighted = 0x1p-4};
     case Profile::int8:
       return {.sums = float32, .operands = 0x1p-8, .results = float32, .steps = true};
   }
@@ -173,7 +195,17 @@ void Noise::multiply(ThreadPool& threads, exec::ProductDevice* device, MatrixVie
                      const Poll& poll) const {
   const std::uint64_t key = mix(mix(seed_) + nodes_) ^ fingerprint(a) ^ (fingerprint(b) << 1);
   std::unique_ptr<double[]> left, right;
-  if (arithmetic_.operands > 0) {
+  constexpr std::int64_t weighted_multiple = 16;  // of the terms of sums that are computed so
+  if (arithmetic_.weighted > 0 && a.columns % weighted_multiple == 0) {
+    const double unit = amplitude_ * arithmetic_.weighted;
+    const int bits = bits_of(arithmetic_.weighted);
+    left = rounded_operand(threads, a, unit, bits, mix(key + 1));
+    right = rounded_operand(threads, b.transposed(), unit, bits, mix(key + 2));
+    add_errors_of_small(threads, left.get(), a.rows, a.columns, unit, mix(key + 4));
+    add_errors_of_small(threads, right.get(), b.columns, b.rows, unit, mix(key + 5));
+    a = row_major<const double>(left.get(), a.rows, a.columns);
+    b = row_major<const double>(right.get(), b.columns, b.rows).transposed();
+  } else if (arithmetic_.operands > 0) {
     const double unit = amplitude_ * arithmetic_.operands;
     const int bits = bits_of(arithmetic_.operands);
     left = rounded_operand(threads, a, unit, bits, mix(key + 1));

@@ -20,6 +20,8 @@ struct Arithmetic {
   double operands;  ///< of the operands of contractions; 0: they are taken as they are
   double results;   ///< of the results of nodes
   bool steps;       ///< quantized results may be one step off
+  double weighted =
+      0;  ///< of the operands of products with weights, over a power of two for each row and column; 0: as those of other contractions
   /// How many times larger the errors of sums are in a convolution that Winograd's method may compute.
   double winograd = 1;
 };
@@ -35,9 +37,10 @@ class Noise {
   /// Of the node that runs.
   const Arithmetic& arithmetic() const { return arithmetic_; }
   /// Each node that runs has errors of its own; one on float64 those of double precision, whatever the profile.
-  void next_node(bool is_double) {
+  void next_node(bool is_double, bool has_weights = false) {
     ++nodes_;
     arithmetic_ = is_double ? double_arithmetic : profile_;
+    if (!has_weights) arithmetic_.weighted = 0;
   }
 
   /// c = a b or c += a b with the errors of operands and sums. Any order of summation: sigma^2 = u^2/3 (n/3 y^2 + n/6 S), S being the sum of the squared

@@ -16,6 +16,8 @@ struct NoiseRule {
   double absolute = 0;
   /// A contraction and little else, whose sums carry errors far beyond one rounding: results are rounded only where they are stored coarser.
   bool is_product = false;
+  /// Multiplies matrices, of which the second input may be weights.
+  bool takes_weights = false;
   /// Winograd's method may compute it.
   bool is_convolution = false;
   /// Its quantized results may be one step off.
@@ -41,6 +43,8 @@ inline constexpr NoiseRule over_image{4, 2, NoiseRule::Length::image};
 inline constexpr NoiseRule interpolation{2, 3};
 inline constexpr NoiseRule terms{4, 4, NoiseRule::Length::last_axis};
 inline constexpr NoiseRule product{.results = 0, .is_product = true};
+inline constexpr NoiseRule matrix_product{.results = 0, .is_product = true, .takes_weights = true};
+inline constexpr NoiseRule ordinary_product{.takes_weights = true};
 inline constexpr NoiseRule convolution{.results = 0, .is_product = true, .is_convolution = true};
 /// Sums over trees whose number the shapes do not tell.
 inline constexpr NoiseRule trees{8, 0};

@@ -229,7 +229,7 @@ void einsum(KernelContext& context) {
 }  // namespace
 
 void register_einsum(KernelRegistry& registry) {
-  registry.add("Einsum", all_versions(), einsum, {.noise = noise::product});
+  registry.add("Einsum", all_versions(), einsum, {.noise = noise::matrix_product});
 }
 
 }  // namespace onnxkit::reference

@@ -59,7 +59,7 @@ void gemm(KernelContext& context) {
 }  // namespace
 
 void register_gemm(KernelRegistry& registry) {
-  registry.add("Gemm", all_versions(), gemm, {.noise = noise::product, .derivative = derivative::gemm});
+  registry.add("Gemm", all_versions(), gemm, {.noise = noise::matrix_product, .derivative = derivative::gemm});
 }
 
 }  // namespace onnxkit::reference

@@ -59,7 +59,7 @@ void qlinear_matmul(KernelContext& context) {
 }  // namespace
 
 void register_matmul(KernelRegistry& registry) {
-  registry.add("MatMul", all_versions(), matmul, {.noise = noise::product, .derivative = derivative::matmul});
+  registry.add("MatMul", all_versions(), matmul, {.noise = noise::matrix_product, .derivative = derivative::matmul});
   registry.add("MatMulInteger", all_versions(), matmul_integer, {.is_quantizing = true});
   registry.add("QLinearMatMul", all_versions(), qlinear_matmul, {.noise = noise::ordinary, .is_quantizing = true});
 }

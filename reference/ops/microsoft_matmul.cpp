@@ -266,11 +266,11 @@ void register_microsoft_matmul(KernelRegistry& registry) {
   const auto add = [&registry](const char* op, Kernel kernel, const KernelTraits& traits = {}) {
     registry.add(microsoft_domain, op, all_versions(), kernel, traits);
   };
-  add("FusedMatMul", fused_matmul, {.noise = noise::product});
-  add("FusedMatMulActivation", fused_matmul, {.noise = noise::ordinary});
-  add("TransposeMatMul", fused_matmul, {.noise = noise::ordinary});
-  add("FusedGemm", fused_gemm, {.noise = noise::product});
-  add("GemmFastGelu", gemm_fast_gelu, {.noise = noise::ordinary});
+  add("FusedMatMul", fused_matmul, {.noise = noise::matrix_product});
+  add("FusedMatMulActivation", fused_matmul, {.noise = noise::ordinary_product});
+  add("TransposeMatMul", fused_matmul, {.noise = noise::ordinary_product});
+  add("FusedGemm", fused_gemm, {.noise = noise::matrix_product});
+  add("GemmFastGelu", gemm_fast_gelu, {.noise = noise::ordinary_product});
   add("MatMulNBits", matmul_n_bits, {.noise = noise::ordinary});
   add("MatMulInteger16", matmul_integer16);
   add("MatMulIntegerToFloat", matmul_integer_to_float, {.noise = noise::ordinary});

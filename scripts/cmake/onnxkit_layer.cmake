@@ -55,10 +55,12 @@ function(onnxkit_precompile target group)
   endif()
 endfunction()
 
-# onnxkit_source_options(source options...): of one file with loops over elements, which shares no precompiled headers for that. It is optimised with
-# sanitizers (None), too.
+# onnxkit_source_options(source options...): of one file with loops over elements, which shares no precompiled headers for that. It is optimised as
+# the build type says, whatever ONNXKIT_QUICK_FLAGS are.
 function(onnxkit_source_options source)
-  set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:Release>:-O3>;$<$<CONFIG:None>:-O1>;${ARGN}" SKIP_PRECOMPILE_HEADERS ON)
+  string(REGEX MATCH "-O[0-3]" level "${CMAKE_CXX_FLAGS_NONE}")
+  set_source_files_properties(${source} PROPERTIES
+    COMPILE_OPTIONS "$<$<CONFIG:Release>:-O3>;$<$<CONFIG:None>:${level}>;${ARGN}" SKIP_PRECOMPILE_HEADERS ON)
 endfunction()
 
 # onnxkit_batch(name variable): the sources in a variable as files that include ONNXKIT_BATCH of them each, in order, which parses once what they share.

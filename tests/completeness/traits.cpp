@@ -36,6 +36,7 @@ std::string noise_text(const std::optional<NoiseRule>& rule) {
   if (rule->absolute != 0) text += fmt::format(" absolute {}", rule->absolute);
   text += lengths[static_cast<std::size_t>(rule->length)];
   if (rule->is_product) text += " product";
+  if (rule->takes_weights) text += " weights";
   if (rule->is_convolution) text += " convolution";
   if (rule->steps) text += " steps";
   return text;

@@ -1,4 +1,4 @@
-// compile_cases [--every N] FOLDER: the kernels of the plans of all model.onnx below FOLDER, in float32, float64 and float16, compiled by the real NVRTC for
+// compile_cases [--every N] FOLDER...: the kernels of the plans of every N-th model.onnx and of all *.onnxtxt below the folders, in float32, float64, float16 and fp8, compiled by the real NVRTC for
 // the architectures that a GPU may have. Needs no GPU; without NVRTC it is skipped.
 #include <algorithm>
 #include <filesystem>
@@ -12,9 +12,11 @@
 #include "libonnxkit/backends/backends.h"
 #include "libonnxkit/base/system/mapped_file.h"
 #include "libonnxkit/cuda/kernels.h"
+#include "libonnxkit/plan/fp8_products.h"
 #include "libonnxkit/plan/planned.h"
 #include "libonnxkit/plan/precision.h"
 #include "libonnxkit/wire/binary/reader.h"
+#include "libonnxkit/wire/text.h"
 
 namespace {
 
@@ -50,7 +52,8 @@ void write_steps(const plan::Plan& plan, Launches& launches) {
 void write_model(const fs::path& path, exec::Backend& host, const exec::LoadOptions& load, Launches& launches) {
   const auto file = MappedFile::open(path);
   if (!file) return;
-  auto read = wire::read_binary(*file);
+  auto read =
+      path.extension() == ".onnxtxt" ? wire::parse_text((*file)->view(), path.string()) : wire::read_binary(*file);
   if (!read || !read->graph) return;
   const auto model = std::make_shared<ir::Model>(*std::move(read));
   model->path = path;
@@ -61,7 +64,11 @@ void write_model(const fs::path& path, exec::Backend& host, const exec::LoadOpti
     write_steps(plan, launches);
     plan::Plan wide = plan, narrow = plan;
     if (plan::widen(wide, true)) write_steps(wide, launches);
-    if (plan::narrow(narrow, ElementType::float16)) write_steps(narrow, launches);
+    if (plan::narrow(narrow, ElementType::float16)) {
+      write_steps(narrow, launches);
+      plan::use_fp8_products(narrow);
+      write_steps(narrow, launches);
+    }
     return make_error("not-supported", "only written");
   };
   (void)plan::PlannedSession(model, options).prepare("float32");
@@ -94,21 +101,24 @@ int compile(const Launches& launches, const cuda::Nvrtc& nvrtc, const std::strin
 
 int main(int argc, char** argv) {
   std::size_t every = 1;
-  fs::path folder;
+  std::vector<fs::path> folders;
   for (int i = 1; i < argc; ++i) {
     if (argv[i] == std::string_view("--every") && i + 1 < argc)
       every = std::stoul(argv[++i]);
     else
-      folder = argv[i];
+      folders.emplace_back(argv[i]);
   }
-  const auto nvrtc = cuda::Nvrtc::open(cuda::LibraryPlaces::of_environment("python3"), 0);
+  const auto nvrtc = cuda::Nvrtc::open(LibraryPlaces::of_environment("python3"), 0);
   if (!nvrtc) {
     fmt::print("skipped: {}: 3 cases\n3 skipped\n0 passed, 0 failed\n", nvrtc.error().diagnostic.message);
     return 0;
   }
-  std::vector<fs::path> models;
-  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
-    if (entry.path().filename() == "model.onnx") models.push_back(entry.path());
+  std::vector<fs::path> models, texts;
+  for (const fs::path& folder : folders) {
+    for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+      if (entry.path().filename() == "model.onnx") models.push_back(entry.path());
+      if (entry.path().extension() == ".onnxtxt") texts.push_back(entry.path());
+    }
   }
   std::sort(models.begin(), models.end());
   const auto host = all_backends().find("reference", {})->make({});
@@ -116,6 +126,7 @@ int main(int argc, char** argv) {
                                .table = std::make_shared<const spec::OpTable>()};
   Launches launches;
   for (std::size_t i = 0; i < models.size(); i += every) write_model(models[i], *host, load, launches);
+  for (const fs::path& text : texts) write_model(text, *host, load, launches);
   for (const std::string& reason : launches.refused) fmt::print("no kernel: {}\n", reason);
   int passed = 0, failed = 0;
   for (const int capability : {80, 90, 100}) {

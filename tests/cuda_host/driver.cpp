@@ -1,5 +1,7 @@
 // The driver's interface over memory and compiled code of the host (tracking.h, kernel.h). Work of a stream waits until somebody waits for the stream, so
 // that who forgets to wait sees what a GPU might show.
+// Works of a graph that nothing orders run in another order than they were captured in: the last one first, or as ONNXKIT_CUDA_HOST_ORDER says
+// (a number, from which the order follows).
 //   ONNXKIT_CUDA_HOST_DEVICES, _CAPABILITY ("75"), _VERSION ("13000"), _MEMORY (bytes)    what the device is
 #include <dlfcn.h>
 #include <elf.h>
@@ -15,6 +17,8 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <random>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -31,7 +35,7 @@ using onnxkit::cuda_host::Tracking;
 
 constexpr int success = 0, invalid_value = 1, out_of_memory = 2, no_device = 100, invalid_image = 200,
               invalid_context = 201, invalid_handle = 400, not_found = 500, illegal_address = 700, launch_failed = 719,
-              capture_unsupported = 900;
+              capture_unsupported = 900, capture_unjoined = 904;
 constexpr unsigned long long first_address = 256;
 
 struct Module {
@@ -48,18 +52,29 @@ struct Function {
 
 using Work = std::function<int()>;
 
+struct Node {
+  Work work;
+  std::set<std::size_t> before;  ///< that have to have run
+};
+
+/// While it is captured, and then as it runs: in the order of `works`.
 struct Graph {
+  std::vector<Node> nodes;
   std::vector<Work> works;
 };
 
 struct Event {
   std::chrono::steady_clock::time_point at;
   bool is_recorded = false;
+  const Graph* capture = nullptr;  ///< in which it was recorded as an edge
+  std::set<std::size_t> before;
 };
 
 struct Stream {
   std::deque<Work> waiting;
-  std::unique_ptr<Graph> capture;
+  std::shared_ptr<Graph> capture;
+  bool is_origin = false;        ///< of the capture
+  std::set<std::size_t> before;  ///< what its next node comes behind
 };
 
 long variable(const char* name, long fallback) {
@@ -146,11 +161,49 @@ void flush_all() {
 int enqueue(void* stream, Work work) {
   if (!driver().tracking.has(stream, "stream")) return invalid_handle;
   auto* at = static_cast<Stream*>(stream);
-  if (at->capture)
-    at->capture->works.push_back(std::move(work));
-  else
+  if (!at->capture) {
     at->waiting.push_back(std::move(work));
+    return success;
+  }
+  at->capture->nodes.push_back({std::move(work), at->before});
+  at->before = {at->capture->nodes.size() - 1};
   return success;
+}
+
+/// Which nodes come before others, all told.
+std::vector<bool> reached_from(const Graph& graph, const std::set<std::size_t>& ends) {
+  std::vector<bool> is_reached(graph.nodes.size(), false);
+  for (const std::size_t end : ends) is_reached[end] = true;
+  for (std::size_t at = graph.nodes.size(); at-- > 0;) {
+    if (!is_reached[at]) continue;
+    for (const std::size_t before : graph.nodes[at].before) is_reached[before] = true;
+  }
+  return is_reached;
+}
+
+/// Who relies on an order that no edge says shall see it.
+std::vector<Work> in_odd_order(const Graph& graph) {
+  const long seed = variable("ONNXKIT_CUDA_HOST_ORDER", 0);
+  std::minstd_rand random(static_cast<unsigned>(seed));
+  std::vector<std::size_t> missing;
+  std::vector<std::vector<std::size_t>> behind(graph.nodes.size());
+  std::vector<std::size_t> ready;
+  std::vector<Work> works;
+  for (std::size_t at = 0; at < graph.nodes.size(); ++at) {
+    missing.push_back(graph.nodes[at].before.size());
+    for (const std::size_t before : graph.nodes[at].before) behind[before].push_back(at);
+    if (missing.back() == 0) ready.push_back(at);
+  }
+  while (!ready.empty()) {
+    std::sort(ready.begin(), ready.end());
+    if (seed != 0) std::swap(ready[random() % ready.size()], ready.back());
+    const std::size_t at = ready.back();
+    ready.pop_back();
+    works.push_back(graph.nodes[at].work);
+    for (const std::size_t next : behind[at])
+      if (--missing[next] == 0) ready.push_back(next);
+  }
+  return works;
 }
 
 /// The size of a shared object by its table of sections, which ends it.
@@ -393,7 +446,9 @@ EXPORT int cuStreamBeginCapture_v2(void* stream, int) {
   if (!driver().tracking.has(stream, "stream")) return invalid_handle;
   auto* at = static_cast<Stream*>(stream);
   if (at->capture) return capture_unsupported;
-  at->capture = std::make_unique<Graph>();
+  at->capture = std::make_shared<Graph>();
+  at->is_origin = true;
+  at->before.clear();
   return success;
 }
 
@@ -401,12 +456,19 @@ EXPORT int cuStreamEndCapture(void* stream, void** graph) {
   const Call call("cuStreamEndCapture");
   if (!driver().tracking.has(stream, "stream")) return invalid_handle;
   auto* at = static_cast<Stream*>(stream);
-  if (!at->capture) return capture_unsupported;
-  auto made = std::move(at->capture);
+  if (!at->capture || !at->is_origin) return capture_unsupported;
+  const std::shared_ptr<Graph> made = std::move(at->capture);
+  at->is_origin = false;
+  const std::vector<bool> is_joined = reached_from(*made, at->before);
+  for (Stream* other : driver().streams) {
+    if (other->capture == made) other->capture = nullptr;
+  }
   *graph = nullptr;
   if (call) return call.status();
-  driver().tracking.made(made.get(), "graph");
-  *graph = made.release();
+  if (std::count(is_joined.begin(), is_joined.end(), false) != 0) return capture_unjoined;
+  auto* kept = new Graph(*made);
+  driver().tracking.made(kept, "graph");
+  *graph = kept;
   return success;
 }
 
@@ -427,17 +489,42 @@ EXPORT int cuEventDestroy_v2(void* event) {
   return call.status();
 }
 
-/// In a capture only with the flag that records it each time the graph runs: otherwise it would be an edge of the graph.
+/// In a capture it is an edge of the graph, or with the flag for that recorded each time the graph runs.
 EXPORT int cuEventRecordWithFlags(void* event, void* stream, unsigned flags) {
   const Call call("cuEventRecordWithFlags");
   if (call) return call.status();
   if (!driver().tracking.has(event, "event") || !driver().tracking.has(stream, "stream")) return invalid_handle;
-  if (static_cast<Stream*>(stream)->capture && flags != 1) return capture_unsupported;
+  if (auto* from = static_cast<Stream*>(stream); from->capture && flags != 1) {
+    static_cast<Event*>(event)->capture = from->capture.get();
+    static_cast<Event*>(event)->before = from->before;
+    return success;
+  }
   return enqueue(stream, [at = static_cast<Event*>(event)] {
     at->at = std::chrono::steady_clock::now();
     at->is_recorded = true;
     return success;
   });
+}
+
+/// Of captures alone, which the stream joins.
+EXPORT int cuStreamWaitEvent(void* stream, void* event, unsigned flags) {
+  const Call call("cuStreamWaitEvent");
+  if (call) return call.status();
+  if (!driver().tracking.has(event, "event") || !driver().tracking.has(stream, "stream")) return invalid_handle;
+  auto* at = static_cast<Stream*>(stream);
+  const auto& edge = *static_cast<Event*>(event);
+  const auto origin = std::find_if(driver().streams.begin(), driver().streams.end(), [&](const Stream* other) {
+    return edge.capture && other->capture.get() == edge.capture && other->is_origin;
+  });
+  if (flags != 0 || origin == driver().streams.end()) return capture_unsupported;
+  if (!at->capture) {
+    if (!at->waiting.empty()) return capture_unsupported;
+    at->capture = (*origin)->capture;
+    at->before.clear();
+  }
+  if (at->capture.get() != edge.capture) return capture_unsupported;
+  at->before.insert(edge.before.begin(), edge.before.end());
+  return success;
 }
 
 EXPORT int cuEventElapsedTime(float* milliseconds, void* start, void* end) {
@@ -456,7 +543,7 @@ EXPORT int cuGraphInstantiateWithFlags(void** exec, void* graph, unsigned long l
   const Call call("cuGraphInstantiateWithFlags", out_of_memory);
   if (call) return call.status();
   if (!driver().tracking.has(graph, "graph")) return invalid_handle;
-  auto* made = new Graph(*static_cast<Graph*>(graph));
+  auto* made = new Graph{.nodes = {}, .works = in_odd_order(*static_cast<Graph*>(graph))};
   driver().tracking.made(made, "executable graph");
   *exec = made;
   return success;

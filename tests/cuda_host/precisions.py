@@ -2,7 +2,7 @@
 """`diff` of the reference and the backend cuda on the libraries of the host, in the precisions that are narrower than float32: each output may be off by
 rounding in the arithmetic that was asked for and by no more, and over all models some have to be off by as much.
 
-    tests/cuda_host/precisions.py PROGRAM LIBRARIES [FOLDER]     default: some of testdata/models
+    tests/cuda_host/precisions.py PROGRAM LIBRARIES [FOLDER]     default: some of testdata
 """
 import json
 import os
@@ -13,9 +13,9 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 from suite import Suite
 
-MODELS = pathlib.Path(__file__).resolve().parents[2] / "testdata/models"
-FOLDERS = ("unet_shapes", "upsample", "rnn", "fc2")
-ARITHMETICS = {"f16": "float16", "f16:engines=measured": "float16", "bf16": "bfloat16", "tf32": None}  # no product on the host is made in TF32: float32 is what it may give
+TESTDATA = pathlib.Path(__file__).resolve().parents[2] / "testdata"
+FOLDERS = ("models/unet_shapes", "models/upsample", "models/rnn", "models/fc2", "cuda_libraries/precisions")
+ARITHMETICS = {"f16": "float16", "f16:engines=measured": "float16", "bf16": "bfloat16", "fp8": "fp8", "tf32": None}  # no product on the host is made in TF32: float32 is what it may give
 
 
 def outputs(program, model, precision):
@@ -34,7 +34,7 @@ def fault_of(output):
 
 def main():
     program, libraries = sys.argv[1:3]
-    folders = [pathlib.Path(sys.argv[3]).resolve()] if len(sys.argv) > 3 else [MODELS / folder for folder in FOLDERS]
+    folders = [pathlib.Path(sys.argv[3]).resolve()] if len(sys.argv) > 3 else [TESTDATA / folder for folder in FOLDERS]
     os.environ["ONNXKIT_CUDA_PATH"] = libraries
     models = sorted(path for folder in folders for kind in ("*.onnx", "*.onnxtxt") for path in folder.rglob(kind))
     suite = Suite()

@@ -48,13 +48,14 @@ std::map<std::string, int> calls_in(const fs::path& log) {
   return counts;
 }
 
-Value numbers(std::int64_t count) {
+Value numbers(std::int64_t count, std::vector<std::int64_t> dims = {}) {
   std::vector<std::byte> bytes(static_cast<std::size_t>(count) * sizeof(float));
   for (std::int64_t i = 0; i < count; ++i) {
     const auto number = static_cast<float>(i + 1);
     std::memcpy(bytes.data() + static_cast<std::size_t>(i) * sizeof(float), &number, sizeof number);
   }
-  return *Tensor::from_bytes(ElementType::float32, {count}, std::move(bytes));
+  if (dims.empty()) dims = {count};
+  return *Tensor::from_bytes(ElementType::float32, std::move(dims), std::move(bytes));
 }
 
 /// Whether y is (2 + 4 + ... )^2.
@@ -90,18 +91,24 @@ void run_all(const fs::path& folder) {
     request.stop = stop;
     return (*session)->run(request);
   };
-  check(is_right(run(5, 1), 5), "five numbers");
+  const auto first = run(5, 1);
+  check(is_right(first, 5), "five numbers");
   const auto one = calls_in(log);
   check(is_right(run(5, 3), 5), "five numbers again");
   auto more = calls_in(log);
   check(more["cuStreamBeginCapture_v2"] == one.at("cuStreamBeginCapture_v2"), "graphs are captured once for a size");
   check(more["cuGraphLaunch"] == 4 * one.at("cuGraphLaunch"), "and replayed");
-  check(is_right(run(40, 1), 40), "forty numbers");
+  const auto larger = run(40, 1);
+  check(is_right(larger, 40), "forty numbers");
+  check(first && larger && first->device_bytes > 0U && first->device_bytes < larger->device_bytes,
+        "the memory of both plans is told");
   more = calls_in(log);
   check(more["cuStreamBeginCapture_v2"] == 2 * one.at("cuStreamBeginCapture_v2"), "another size is captured");
   check(is_right(run(5, 1), 5), "the first size again");
   check(calls_in(log)["cuStreamBeginCapture_v2"] == 2 * one.at("cuStreamBeginCapture_v2"), "from what was kept");
-  check(is_right(run(1, 1), 1), "one number");
+  const auto last = run(1, 1);
+  check(is_right(last, 1), "one number");
+  check(last && larger && last->device_bytes > larger->device_bytes, "and what all of them hold");
   std::stop_source stop;
   stop.request_stop();
   const auto stopped = run(5, 1, stop.get_token());
@@ -139,6 +146,72 @@ void profile(const fs::path& folder) {
   auto after = calls_in(log);
   check(after["cuStreamBeginCapture_v2"] == before.at("cuStreamBeginCapture_v2"), "captures nothing");
   check(after["cuEventRecordWithFlags"] == before.at("cuEventRecordWithFlags"), "and records no event");
+}
+
+Value waves(std::vector<std::int64_t> dims) {
+  std::vector<std::byte> bytes(static_cast<std::size_t>(dims[0] * dims[1]) * sizeof(float));
+  for (std::size_t i = 0; i * sizeof(float) < bytes.size(); ++i) {
+    const auto number = static_cast<float>(std::sin(0.7 * static_cast<double>(i)));
+    std::memcpy(bytes.data() + i * sizeof(float), &number, sizeof number);
+  }
+  return *Tensor::from_bytes(ElementType::float32, std::move(dims), std::move(bytes));
+}
+
+// Three branches whose values would share memory in a chain, a value that is overwritten in place, and slices of one output.
+constexpr const char* branches_text = R"(<ir_version: 8, opset_import: ["" : 17]>
+g (float[12, 40] x) => (float[12, 120] y, float[12, 40] z) {
+  shape = Constant <value = int64[2] {40, 40}> ()
+  weights = ConstantOfShape <value = float[1] {0.125}> (shape)
+  a = Softmax (x)
+  a2 = Softmax <axis = 0> (a)
+  a3 = Softmax (a2)
+  b = Softmax <axis = 0> (x)
+  b2 = Softmax (b)
+  c = MatMul (x, weights)
+  c2 = Softmax (c)
+  ab = Add (a3, b2)
+  ab2 = Softmax (ab)
+  y = Concat <axis = 1> (ab2, c2, b)
+  order = Hardmax (c2)
+  d = Softmax <axis = 0> (order)
+  e = Sqrt (c2)
+  z = Sub (d, e)
+})";
+
+/// Branches give what a chain gives, whatever order their graph leaves open; profiles have no branches.
+void branch(const fs::path& folder) {
+  const fs::path log = folder / "calls";
+  auto read = wire::parse_text(branches_text, "test");
+  if (!read) return check(false, "the model is read");
+  const auto model = std::make_shared<const ir::Model>(*std::move(read));
+  const auto entry = all_backends().find("cuda", {});
+  // What a run before has left must not be right by chance.
+  const Value inputs[] = {waves({12, 40}), numbers(12 * 40, {12, 40})};
+  std::vector<std::vector<double>> wanted;
+  for (const std::string streams : {"1", "2", "4", "measured"}) {
+    for (const char* order : {"0", "1", "2", "3", "4", "5"}) {
+      ::setenv("ONNXKIT_CUDA_HOST_ORDER", order, 1);
+      auto before = calls_in(log);
+      auto session = entry->make({})->load({.model = model}, {.options = {{"cache", "off"}, {"streams", streams}}});
+      if (!session) return check(false, "the session loads");
+      exec::RunRequest request;
+      std::vector<std::vector<double>> found;
+      for (const Value& x : inputs) {
+        request.inputs = {{"x", x}};
+        const auto answer = (*session)->run(request);
+        if (!answer) return check(false, "the model runs");
+        for (const NamedValue& output : answer->outputs) found.push_back(to_reals(output.value.tensor));
+      }
+      if (wanted.empty()) wanted = found;
+      check(found == wanted, "branches give what a chain gives");
+      auto after = calls_in(log);
+      check((after["cuStreamWaitEvent"] > before["cuStreamWaitEvent"]) == (streams != "1"), "captures fork");
+      const auto profile = (*session)->profile(request);
+      check(profile && !profile->steps.empty(), "a profile is made");
+      check(calls_in(log)["cuStreamWaitEvent"] == after["cuStreamWaitEvent"], "without branches");
+    }
+  }
+  ::unsetenv("ONNXKIT_CUDA_HOST_ORDER");
 }
 
 constexpr const char* sum_text = R"(<ir_version: 8, opset_import: ["" : 17]>
@@ -190,15 +263,6 @@ g (float[64, 1024] x, float[1024, 1024] w) => (float[64, 1024] y) {
   y = MatMul (x, w)
 })";
 
-Value waves(std::vector<std::int64_t> dims) {
-  std::vector<std::byte> bytes(static_cast<std::size_t>(dims[0] * dims[1]) * sizeof(float));
-  for (std::size_t i = 0; i * sizeof(float) < bytes.size(); ++i) {
-    const auto number = static_cast<float>(std::sin(0.7 * static_cast<double>(i)));
-    std::memcpy(bytes.data() + i * sizeof(float), &number, sizeof number);
-  }
-  return *Tensor::from_bytes(ElementType::float32, std::move(dims), std::move(bytes));
-}
-
 /// Exact outputs and one perturbed sample.
 Result<std::vector<exec::Spread>> spreads_of(exec::Session& session) {
   exec::RunRequest request;
@@ -242,6 +306,7 @@ int main(int, char** argv) {
   profile(pattern);
   perturb(pattern);
   large_values();
+  branch(pattern);
   fs::remove_all(pattern);
   fmt::print("{} passed, {} failed\n", passed, failed);
   return failed == 0 && passed > 0 ? 0 : 1;

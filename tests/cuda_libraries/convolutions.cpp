@@ -149,7 +149,7 @@ TEST_CASE("parts of wider images, and orders that cuDNN is not given") {
 }
 
 TEST_CASE("convolutions of equal description share a plan, and all is destroyed") {
-  auto handle = cuda::SharedLibrary::open(stand_ins(), {"libcudnn.so.9"});
+  auto handle = SharedLibrary::open(stand_ins(), {"libcudnn.so.9"});
   REQUIRE(handle);
   std::size_t (*live)() = nullptr;
   REQUIRE(handle->bind(live, "onnxkit_cudnn_live"));

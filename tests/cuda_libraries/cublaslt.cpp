@@ -3,6 +3,7 @@
 #include "libonnxkit/cuda/libraries/cublaslt.h"
 
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <mutex>
 #include <optional>
@@ -26,7 +27,8 @@ struct LayoutState {
 struct OperationState {
   std::int32_t compute = 0, scale = 0, transpose_a = 0, transpose_b = 0, bias_type = -1;
   std::uint32_t epilogue = 1;
-  const void* bias = nullptr;
+  const void *bias = nullptr, *a_scale = nullptr, *b_scale = nullptr;
+  std::int32_t a_scale_mode = 0, b_scale_mode = 0;
   std::int64_t bias_stride = 0;
 };
 
@@ -81,9 +83,14 @@ std::optional<ElementType> element_type(std::int32_t type) {
       return ElementType::float16;
     case DataType::bf16:
       return ElementType::bfloat16;
+    case DataType::f8_e4m3:
+      return ElementType::float8e4m3fn;
   }
   return std::nullopt;
 }
+
+/// As devices of other capabilities than 9.0 do.
+bool refuses_scales() { return std::getenv("ONNXKIT_STAND_IN_WITHOUT_SCALES") != nullptr; }
 
 bool has_bias(const OperationState& o) { return (o.epilogue & static_cast<std::uint32_t>(Epilogue::bias)) != 0; }
 
@@ -111,7 +118,24 @@ bool are_types_known(const Product& p) {
     return scale == DataType::f64 && p.type == ElementType::float64 && p.to == ElementType::float64;
   if (scale != DataType::f32 || p.type == ElementType::float64 || p.to == ElementType::float64) return false;
   if (compute == ComputeType::tf32 && p.type != ElementType::float32) return false;
+  if (p.type == ElementType::float8e4m3fn) return p.to != p.type;
   return p.to == p.type || p.to == ElementType::float32;
+}
+
+bool has_scales(const OperationState& o) {
+  return o.a_scale_mode == static_cast<std::int32_t>(ScaleMode::outer_vector);
+}
+
+/// As NVIDIA's documentation asks of float8: the terms side by side in both factors, at multiples of 16 bytes; scales of rows and columns, if any, of
+/// both factors and without a batch.
+bool is_sound_float8(const Product& p) {
+  const OperationState& o = p.operation;
+  constexpr std::int64_t multiple = 16;
+  const auto width = onnxkit::cuda_libraries::width_of(p.to);
+  if (o.transpose_a == 0 || o.transpose_b != 0 || p.k % multiple != 0 || p.m % multiple != 0) return false;
+  if (p.a.leading % multiple != 0 || p.b.leading % multiple != 0 || p.d.leading * width % multiple != 0) return false;
+  if (o.a_scale_mode != o.b_scale_mode) return false;
+  return !has_scales(o) || (o.a_scale && o.b_scale && p.d.batches == 1 && !refuses_scales());
 }
 
 Status read(Product& p, Operation operation, Layout a, Layout b, Layout c, Layout d) {
@@ -137,6 +161,9 @@ Status read(Product& p, Operation operation, Layout a, Layout b, Layout c, Layou
       !is_sound(p.b, b_swaps ? n : k, b_swaps ? k : n, batches) || !is_sound(p.c, m, n, batches) ||
       !is_sound(p.d, m, n, batches) || (batches > 1 && p.d.stride == 0))
     return invalid_value;
+  if (p.type == ElementType::float8e4m3fn && !is_sound_float8(p)) return not_supported;
+  if (p.type != ElementType::float8e4m3fn && (p.operation.a_scale_mode != 0 || p.operation.b_scale_mode != 0))
+    return not_supported;
   // Epilogues in double are left out to have a type that lacks them.
   if (p.to == ElementType::float64 && p.operation.epilogue != static_cast<std::uint32_t>(Epilogue::none))
     return not_supported;
@@ -156,6 +183,7 @@ std::uint64_t Product::hash() const {
   for (const auto value : {operation.compute, operation.transpose_a, operation.transpose_b}) add(value);
   add(operation.epilogue);
   add(operation.bias_stride);
+  add(operation.a_scale_mode);
   return hash;
 }
 
@@ -195,6 +223,9 @@ void multiply_batch(const Product& p, const Operands& operands, std::int64_t bat
         sum += a[static_cast<std::size_t>(a_swaps ? row * p.k + i : i * p.m + row)] *
                b[static_cast<std::size_t>(b_swaps ? i * p.n + column : column * p.k + i)];
       sum *= operands.alpha;
+      if (has_scales(p.operation))
+        sum *= onnxkit::cuda_libraries::element(ElementType::float32, p.operation.a_scale, row) *
+               onnxkit::cuda_libraries::element(ElementType::float32, p.operation.b_scale, column);
       if (operands.beta != 0)
         sum += operands.beta *
                onnxkit::cuda_libraries::element(p.to, operands.c, column * p.c.leading + row + batch * p.c.stride);
@@ -247,6 +278,14 @@ EXPORT Status cublasLtMatmulDescSetAttribute(Operation operation, OperationAttri
       return assign(o.bias_stride, value, bytes);
     case OperationAttribute::bias_type:
       return assign(o.bias_type, value, bytes);
+    case OperationAttribute::a_scale_pointer:
+      return assign(o.a_scale, value, bytes);
+    case OperationAttribute::b_scale_pointer:
+      return assign(o.b_scale, value, bytes);
+    case OperationAttribute::a_scale_mode:
+      return assign(o.a_scale_mode, value, bytes);
+    case OperationAttribute::b_scale_mode:
+      return assign(o.b_scale_mode, value, bytes);
     default:
       return invalid_value;
   }

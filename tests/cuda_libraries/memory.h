@@ -8,7 +8,7 @@
 // What the stand-ins for NVIDIA's libraries share: numbers in memory, and work on a stream.
 namespace onnxkit::cuda_libraries {
 
-/// One element as a double; of floating types of 16, 32 and 64 bits.
+/// One element as a double; of floating types of 8, 16, 32 and 64 bits.
 double element(ElementType type, const void* first, std::int64_t at);
 /// The way back, rounded as the type is.
 void set_element(ElementType type, void* first, std::int64_t at, double value);

@@ -1,6 +1,7 @@
 // Products of a plan by cuBLASLt (libonnxkit/cuda/libraries/cublaslt_library.h), on the stand-in for the library.
 #include <fmt/core.h>
 
+#include <cstdlib>
 #include <functional>
 
 #include "libonnxkit/cuda/libraries/cublaslt_library.h"
@@ -228,6 +229,59 @@ TEST_CASE("types: narrow ones into their own or float32, double without epilogue
         "an output of another type than the factors");
 }
 
+/// As plan/fp8_products makes it: [m, k] and [n, k], powers of rows and columns in front of a bias.
+struct Float8Product {
+  Bench bench;
+  plan::Step step;
+
+  Float8Product(std::int64_t m, std::int64_t n, std::int64_t k, const Expression& behind = {}, bool d_swaps = false) {
+    Scene& scene = bench.scene;
+    const View a = scene.make(ElementType::float8e4m3fn, {m, k}),
+               b = swapped(scene.make(ElementType::float8e4m3fn, {n, k}));
+    const View d =
+        d_swaps ? swapped(scene.make(ElementType::float16, {n, m})) : scene.make(ElementType::float16, {m, n});
+    const View rows = plan::broadcast_to(scene.make(ElementType::float32, {m, 1}), Dims{m, n}),
+               columns = plan::broadcast_to(scene.make(ElementType::float32, {n}), Dims{m, n});
+    Expression e;
+    constexpr double small = 1.0 / 16;
+    auto sum = e.apply(Operation::multiply, e.input(0, Lane::f32), e.constant(Lane::f32, small));
+    sum = e.apply(Operation::multiply, sum, e.input(1, Lane::f32));
+    e.apply(Operation::multiply, sum, e.input(2, Lane::f32));
+    std::vector<View> inputs = {a, b, rows, columns};
+    if (!behind.empty()) {
+      inputs.push_back(plan::broadcast_to(scene.make(ElementType::float16, {n}), Dims{m, n}));
+      constexpr std::size_t numbers[] = {3, 0, 1, 2};
+      e = behind.with_input(0, e).renumbered(numbers);
+    }
+    step = bench.step(inputs, d, e);
+  }
+};
+
+TEST_CASE("factors of float8 with scales of rows and columns, and without where the library refuses them") {
+  const Expression bias = epilogue([](auto& e, auto x) { e.apply(Operation::add, x, e.input(1, Lane::f32)); });
+  constexpr double half = 2e-3;
+  const auto outcome = [&](Float8Product&& product) { return product.bench.outcome(product.step, half); };
+  CHECK(outcome({48, 32, 64}) == "cublaslt, scales");
+  CHECK(outcome({48, 32, 64, bias}) == "cublaslt, scales, bias");
+  CHECK(outcome({48, 32, 64, gelu_tanh()}) == "cublaslt, scales, bias, gelu");
+  CHECK(outcome({48, 32, 64, {}, true}) == "cublaslt, scales");
+  CHECK(outcome({17, 32, 64}) == "cublaslt, scales");
+  CHECK(outcome({48, 32, 56}) == "cuBLASLt has no algorithm: not supported (15)");
+  ::setenv("ONNXKIT_STAND_IN_WITHOUT_SCALES", "1", 1);
+  CHECK(outcome({48, 32, 64, bias}) == "cuBLASLt has no algorithm: not supported (15)");
+  CHECK(outcome({128, 128, 256, bias}) == "cublaslt | add(mul(mul(x0, x1), x2), x3)");
+  ::unsetenv("ONNXKIT_STAND_IN_WITHOUT_SCALES");
+}
+
+TEST_CASE("factors of float8 whose terms do not lie side by side are refused") {
+  Bench bench;
+  const View a = bench.scene.make(ElementType::float8e4m3fn, {32, 32}),
+             d = bench.scene.make(ElementType::float16, {32, 32});
+  CHECK(bench.outcome(bench.step({a, a}, d)) == "factors of float8 whose terms do not lie side by side");
+  const View wide = bench.scene.make(ElementType::float64, {32, 32});
+  CHECK(bench.outcome(bench.step({a, swapped(a)}, wide)) == "an output of another type than the factors");
+}
+
 /// By cuDNN, which is asked only where engines are measured: "cudnn engine 1", or why not.
 std::string fused_outcome(Bench& bench, const plan::Step& step, double tolerance) {
   const auto functions = cuda::cudnn::open(stand_ins());
@@ -313,7 +367,7 @@ TEST_CASE("float32 is rounded to TF32 only when that is allowed") {
 }
 
 TEST_CASE("what the library makes is destroyed with the calls") {
-  auto library = cuda::SharedLibrary::open(stand_ins(), {"libcublasLt.so.13"});
+  auto library = SharedLibrary::open(stand_ins(), {"libcublasLt.so.13"});
   REQUIRE(library);
   std::size_t (*live)() = nullptr;
   REQUIRE(library->bind(live, "onnxkit_cublaslt_live"));

@@ -32,9 +32,9 @@ double finished(Scene& scene, const plan::Step& step, const plan::Expression& ep
 
 }  // namespace
 
-cuda::LibraryPlaces stand_ins() { return {.folders = {ONNXKIT_STAND_INS}}; }
+LibraryPlaces stand_ins() { return {.folders = {ONNXKIT_STAND_INS}}; }
 
-cuda::LibraryPlaces installed() {
+LibraryPlaces installed() {
   const char* const own = std::getenv("CUDA_HOME");
   const std::filesystem::path root = own ? own : "/usr/local/cuda";
   return {.folders = {root / "lib64", root / "lib", {}}};

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "libonnxkit/cuda/libraries/shared_library.h"
+#include "libonnxkit/base/system/shared_library.h"
 #include "libonnxkit/cuda/step.h"
 
 // One step on buffers in memory of the host, computed by a library and by plain loops.
@@ -15,9 +15,9 @@ using cuda::View;
 using plan::Dims;
 
 /// The folder with the stand-ins.
-cuda::LibraryPlaces stand_ins();
+LibraryPlaces stand_ins();
 /// Where NVIDIA's libraries may be.
-cuda::LibraryPlaces installed();
+LibraryPlaces installed();
 
 class Scene {
  public:

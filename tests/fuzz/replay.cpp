@@ -31,7 +31,7 @@ constexpr bool sanitized = __has_feature(address_sanitizer) || __has_feature(thr
 constexpr bool sanitized = false;
 #endif
 
-constexpr unsigned seconds_per_input = sanitized ? 60 : 5;  // with sanitizers nothing is optimised
+constexpr unsigned seconds_per_input = sanitized ? 60 : 5;  // with sanitizers little is optimised
 constexpr rlim_t memory_limit = rlim_t{2} << 30;
 constexpr int cuts = 200;
 constexpr int changes = 1000;

@@ -107,6 +107,16 @@ std::vector<Benchmark> hostile() {
   return {made, made};
 }
 
+/// One side on a GPU, one on the host.
+Benchmark on_device() {
+  BenchSideReport side = bench_side("cuda", 0.002, 7);
+  side.device = "gpu:0";
+  side.device_bytes = std::uint64_t{420} << 20;
+  for (BenchRound& round : side.rounds)
+    for (RunTime& run : round) run.device = 0.75 * run.wall;
+  return benchmark("models/digits.onnx", {bench_side("onnxruntime", 0.004, 8), side});
+}
+
 std::vector<Benchmark> batches() {
   std::vector<Benchmark> made;
   for (const std::int64_t threads : {1, 2}) {
@@ -136,6 +146,7 @@ std::vector<BenchSample> bench_samples() {
            {benchmark("models/digits.onnx", {bench_side("onnxruntime", 0.003, 1), bench_side("openvino", 0.004, 2)})}},
           {"profiled", {benchmark("models/digits.onnx", {profiled, silent})}},
           {"batches", batches()},
+          {"device", {on_device()}},
           {"disturbed", {disturbed}},
           {"nothing", {nothing}},
           {"hostile", hostile()}};

@@ -1,6 +1,7 @@
 #include "tests/report/samples.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -105,7 +106,7 @@ OutputDiff output(std::string name, std::string type, std::uint64_t elements, do
 void set_verdict(OutputDiff& diff, Verdict verdict, std::optional<Profile> profile, double sigma) {
   diff.verdict = verdict;
   diff.profile = profile;
-  constexpr double scale[] = {1, 10, 600, 700, 5000, 40000};
+  constexpr std::array<double, all_profiles.size()> scale = {1, 10, 600, 700, 5000, 30000, 40000};
   for (std::size_t i = 0; i < all_profiles.size(); ++i) {
     const double rms = sigma / scale[i];
     const std::uint64_t elements = diff.metrics ? diff.metrics->elements : 0;

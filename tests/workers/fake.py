@@ -259,6 +259,8 @@ FAULTS = {
     "port-negative": change(inputs=[{"name": "y", "type": 1, "shape": [-1]}]),
     "model-negative": change(model=-1),
     "seconds-negative": change(seconds=-1),
+    "device-bytes": change(device_bytes=3 << 20),
+    "device-bytes-negative": change(device_bytes=-1),
     # descriptors
     "unannounced": lambda _, answer, descriptors: (answer | {"segments": 0}, [segment(bytes(64))]),
     "announced": change(segments=3),

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """ONNX Runtime by its shared library, in the program's own process (-b onnxruntime-lib).
 
-    library.py --program build/release/bin/onnxkit [-v]
+    library.py --program build/release/bin/onnxkit --stand-ins build/release/onnxruntime_cuda [-v]
 
 Exported models agree with the reference; what the backend does not take, a library that is none and one that is missing are errors with a
-reason. Where the Python package is missing its models are skipped.
+reason. The provider cuda runs on stand-ins for its libraries, with the CPU in the place of the device. Where the Python package is missing its
+models are skipped.
 """
 import argparse
 import ctypes.util
@@ -49,9 +50,37 @@ def refusal(run, status, words):
     return "" if run.returncode == status and words in text else f"exit status {run.returncode} without {words!r}: {text[-300:]}"
 
 
+def cuda_environment(options):
+    """With the stand-ins in the place of the package's library and of CUDA's."""
+    folder = pathlib.Path(importlib.util.find_spec("onnxruntime").origin).parent / "capi"
+    return {"ONNXKIT_REAL_ONNXRUNTIME": str(next(folder.glob("libonnxruntime.so*"))), "ONNXKIT_ONNXRUNTIME": str(options.stand_ins / "libonnxruntime.so"),
+            "ONNXKIT_CUDA_PATH": str(options.stand_ins)}
+
+
+def faults_of_cuda(options, folder, model):
+    """By what it is about: the provider cuda, whose inputs and outputs lie at fixed places, against the reference."""
+    places = cuda_environment(options)
+    sizes = folder / "sizes.onnxtxt"
+    sizes.write_text('<ir_version: 8, opset_import: ["" : 17]>\nmain (float[N] x) => (float[N] y) { y = Add (x, x) }\n')
+    graph = onnxkit(options, "diff", sizes, "-b", "reference,onnxruntime-lib:provider=cuda:graph=on:layout=nhwc:tf32=off", "--dim", "N=3", **places)
+    wanted = ["cuda has_user_compute_stream=1", "cuda enable_cuda_graph=1", "cuda prefer_nhwc=1", "cuda use_tf32=0", "run gpu_graph_id=-1", "run gpu_graph_id=1"]
+    missing = [line for line in wanted if line not in graph.stderr]
+    yield "cuda: a graph", f"exit status {graph.returncode}: {graph.stdout[-300:]}" if graph.returncode else f"lacks {missing}" if missing else ""
+    plain = onnxkit(options, "diff", model, "-b", "reference,onnxruntime-lib:provider=cuda:tf32=off", **places)
+    yield "cuda: without a graph", "" if plain.returncode == 0 and "gpu_graph_id" not in plain.stderr else f"exit status {plain.returncode}: {plain.stderr[-300:]}"
+    run = onnxkit(options, "bench", sizes, "-b", "onnxruntime-lib:provider=cuda:graph=on", "--batch", "1,8", "--max-time", "1s", "--format", "json", **places)
+    sides = [one["sides"][0] for one in json.loads(run.stdout or '{"benchmarks": []}')["benchmarks"]]
+    right = len(sides) == 2 and all(0 < side.get("on_device", side["wall"])["median"] < side["wall"]["median"] and side["verdict"] in ("identical", "rounding") for side in sides)
+    yield "cuda: bench", "" if right else f"exit status {run.returncode}: {run.stdout[:600]}"
+    yield "cuda: no device", refusal(onnxkit(options, "run", model, "-b", "onnxruntime-lib:provider=cuda", ONNXKIT_NO_DEVICE="1", **places), 3, "no device is there")
+    bare = places | {"ONNXKIT_CUDA_PATH": str(folder)}
+    yield "cuda: no libraries", refusal(onnxkit(options, "run", model, "-b", "onnxruntime-lib:provider=cuda", **bare), 3, "no library libcudart.so.13 or libcudart.so.12 was found")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--program", required=True, type=pathlib.Path)
+    parser.add_argument("--stand-ins", required=True, type=pathlib.Path)
     parser.add_argument("-v", "--verbose", action="store_true")
     options = parser.parse_args()
     suite = Suite(options.verbose)
@@ -62,7 +91,7 @@ def main():
     other = ctypes.util.find_library("c")
     suite.check("another library", refusal(onnxkit(options, "run", model, "-b", "onnxruntime-lib", ONNXKIT_ONNXRUNTIME=other), 3, "is not ONNX Runtime's"))
     if importlib.util.find_spec("onnxruntime") is None:
-        suite.skip(len(folders) + 4, f"onnxruntime-lib: no module named onnxruntime in {sys.executable}")
+        suite.skip(len(folders) + 10, f"onnxruntime-lib: no module named onnxruntime in {sys.executable}")
         return suite.close()
     for folder in folders:
         suite.check(str(folder.relative_to(ROOT)), fault_of_model(options, folder))
@@ -76,6 +105,11 @@ def main():
         strings.write_text('<ir_version: 8, opset_import: ["" : 17]>\nmain (string[2] x) => (string[2] y) { y = Identity (x) }\n')
         suite.check("a damaged model", "" if onnxkit(options, "run", damaged, "-b", "onnxruntime-lib").returncode == 3 else "no error")
         suite.check("an unknown operator", "" if onnxkit(options, "run", unknown, "-b", "onnxruntime-lib").returncode == 3 else "no error")
+        with_cuda = "CUDAExecutionProvider" in importlib.import_module("onnxruntime").get_available_providers()
+        built = onnxkit(options, "run", model, "-b", "onnxruntime-lib:provider=cuda")
+        suite.check("cuda: built without it", "" if with_cuda else refusal(built, 3, "was built without it; pip install onnxruntime-gpu"))
+        for name, fault in faults_of_cuda(options, pathlib.Path(name), model):
+            suite.check(name, fault)
         suite.check("strings", refusal(onnxkit(options, "run", strings, "-b", "onnxruntime-lib"), 3, "is not a tensor of numbers"))
     return suite.close()
 

@@ -297,6 +297,8 @@ void add_measuring(CLI::App& command, BenchArguments& arguments) {
       ->capture_default_str();
   command.add_flag("--profile", arguments.bench.profiles,
                    "Also tell how long each operator and step takes, and what the machine could do");
+  command.add_flag("--samples", arguments.bench.keeps_runs,
+                   "Keep the times of all runs in JSON and on the page, not of 21 in each round");
   command.add_flag("--no-judging", arguments.no_judging, "Do not compare the outputs with the reference");
 }
 

@@ -299,7 +299,7 @@ void add_criteria(CLI::App& command, DiffArguments& arguments) {
               const auto profile = profile_named(word);
               if (!profile)
                 throw CLI::ValidationError(
-                    "--profile", quote(word) + " is not one of float32, Winograd, TF32, float16, bfloat16, int8");
+                    "--profile", quote(word) + " is not one of float32, Winograd, TF32, float16, bfloat16, fp8, int8");
               arguments.diff.profiles.push_back(*profile);
             }
             std::sort(arguments.diff.profiles.begin(), arguments.diff.profiles.end());

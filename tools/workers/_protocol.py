@@ -51,6 +51,16 @@ def number(options, name):
     return int(text)
 
 
+class DeviceMemory:
+    """How much more of a device's memory is in use than when this was made; `used` gives its bytes now, of all programs."""
+
+    def __init__(self, used):
+        self.used, self.before = used, used()
+
+    def __call__(self):
+        return max(self.used() - self.before, 0)
+
+
 class Model:
     """A loaded model. Before each run `prepare` makes of the inputs, a dict of numpy values, what the runtime takes; `execute` is the
     run alone, and what is measured: on return the device has finished; `results` gives a dict of numpy values of the last run."""
@@ -67,6 +77,10 @@ class Model:
 
     def results(self, raw, outputs):
         return raw
+
+    def device_bytes(self):
+        """The memory of a device that is held now, or that was held at most; None on the host, or where that is not known."""
+        return None
 
     def inside(self) -> list[Inner]:
         """The values inside the model that `look` can give, in an order of execution."""
@@ -142,7 +156,7 @@ class Worker:
 
     def __init__(self, backend, channel):
         self.backend, self.channel = backend, channel
-        self.models, self.next_model, self.ready = {}, 1, False
+        self.models, self.next_model, self.ready, self.most_device_bytes = {}, 1, False, 0
         self.requests = {"hello": self.hello, "load": self.load, "inner": self.inner, "run": self.run, "profile": self.profile, "unload": self.unload, "quit": lambda *_: ({}, None)}
 
     def serve(self):
@@ -238,7 +252,11 @@ class Worker:
                 samples.append([wall, cpu])
         results, writer = model.results(raw, names), Writer()
         outputs = [{"name": name} | writer.value(results[name], ports[name]) for name in names]
-        return {"outputs": outputs, "samples": samples}, writer.segment()
+        answer = {"outputs": outputs, "samples": samples}
+        if (held := model.device_bytes()) is not None:
+            self.most_device_bytes = max(self.most_device_bytes, held)
+            answer["device_bytes"] = self.most_device_bytes
+        return answer, writer.segment()
 
     def asked(self, request, values):
         model = self.model(request)

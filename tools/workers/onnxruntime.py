@@ -5,7 +5,7 @@ import os
 import tempfile
 import time
 
-from _protocol import THREADS, Backend, Model, import_runtime, number, option, serve
+from _protocol import THREADS, Backend, DeviceMemory, Model, import_runtime, number, option, serve
 from _values import CODES, ML_DTYPES, PACKED_BITS, STRING, Port, Step, WorkerError, dtype_of, np, unpack
 
 LEVELS = {"none": "ORT_DISABLE_ALL", "basic": "ORT_ENABLE_BASIC", "extended": "ORT_ENABLE_EXTENDED", "all": "ORT_ENABLE_ALL"}
@@ -54,6 +54,25 @@ def steps_of(run, nodes):
         steps[key].seconds += max(event["dur"] * 1e-6 - inside, 0)
         steps[key].calls += 1
     return list(steps.values())
+
+
+def cuda_memory():
+    """By CUDA's runtime, which the package links against; None where it is not found."""
+    for name in ("libcudart.so.13", "libcudart.so.12"):
+        try:
+            runtime = ctypes.CDLL(name)
+            break
+        except OSError:
+            continue
+    else:
+        return None
+
+    def used():
+        free, total = ctypes.c_size_t(), ctypes.c_size_t()
+        runtime.cudaMemGetInfo(ctypes.byref(free), ctypes.byref(total))
+        return total.value - free.value
+
+    return DeviceMemory(used)
 
 
 class OrtModel(Model):
@@ -164,6 +183,7 @@ class OnnxRuntime(Backend):
             # By default all casts of weights run first, so that a model of bfloat16 weights needs three times its size.
             settings.execution_order = self.module.ExecutionOrder.PRIORITY_BASED
         provider = self.providers[options["provider"]]
+        memory = cuda_memory() if options["provider"] == "cuda" else None
         tuned = {"use_tf32": "1" if options["tf32"] == "on" else "0"} if options["provider"] == "cuda" else {}
         wanted = [(provider, tuned)] + ([] if options["provider"] == "cpu" else [self.providers["cpu"]])
         session = self.module.InferenceSession(path, settings, providers=wanted)
@@ -177,6 +197,8 @@ class OnnxRuntime(Backend):
         model = OrtModel(self.module, session, again)
         if options["provider"] == "cpu":
             model.arithmetic = "float32"
+        if memory:
+            model.device_bytes = memory
         return model
 
     def kind_of(self, error):

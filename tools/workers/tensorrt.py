@@ -1,5 +1,5 @@
 """TensorRT 10 and newer: ONNX models, built for the shapes that come, and engine files."""
-from _protocol import Backend, Model, import_runtime, option, serve
+from _protocol import Backend, DeviceMemory, Model, import_runtime, option, serve
 from _values import Port, WorkerError, dtype_of, np
 
 TYPES = {"FLOAT": 1, "UINT8": 2, "INT8": 3, "INT32": 6, "INT64": 7, "BOOL": 9, "HALF": 10, "BF16": 16, "FP8": 17}
@@ -18,8 +18,12 @@ class Cuda:
             status, *values = getattr(self.module, "cuda" + name)(*arguments)
             if int(status):
                 raise (MemoryError if int(status) == OUT_OF_MEMORY else RuntimeError)(f"cuda{name}: {status}")
-            return values[0] if values else None
+            return None if not values else values[0] if len(values) == 1 else values
         return call
+
+    def used(self):
+        free, total = self.MemGetInfo()
+        return total - free
 
     def copy(self, target, source, size, direction):
         self.Memcpy(target, source, size, getattr(self.module.cudaMemcpyKind, "cudaMemcpy" + direction))
@@ -36,6 +40,7 @@ class Engine(Model):
 
     def __init__(self, cuda, inputs, outputs, build):
         self.cuda, self.inputs, self.outputs, self.build = cuda, inputs, outputs, build
+        self.device_bytes = DeviceMemory(cuda.used)
         self.stream, self.shapes, self.buffers = cuda.StreamCreate(), None, {}
         if all(isinstance(size, int) for port in inputs for size in port.shape):
             self.set_shapes({port.name: tuple(port.shape) for port in inputs})

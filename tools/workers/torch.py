@@ -46,6 +46,9 @@ class Module(Model):
             torch.cuda.synchronize()
         return raw
 
+    def device_bytes(self):
+        return self.torch.cuda.max_memory_reserved() if self.device == "cuda" else None
+
     def results(self, raw, outputs):
         if len(raw) != len(self.outputs):
             raise WorkerError("failed", f"the module returned {len(raw)} outputs, but declares {len(self.outputs)}")

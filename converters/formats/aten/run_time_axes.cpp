@@ -33,9 +33,9 @@ RunTimeAxes run_time_axes(WriteCall& call, std::size_t input, std::size_t rank) 
   const Type one = Type::tensor(ElementType::boolean, {});
   for (std::size_t axis = 0; axis < rank; ++axis) {
     const double place = static_cast<double>(axis), from_end = place - static_cast<double>(rank);
-    const ValueId is_it = compare_number(call, "aten.eq.Scalar", asked, place);
-    const ValueId is_it_from_end = compare_number(call, "aten.eq.Scalar", asked, from_end);
-    const ValueId either = binary(call, "aten.logical_or.default", is_it, is_it_from_end,
+    const ValueId is_axis = compare_number(call, "aten.eq.Scalar", asked, place);
+    const ValueId is_axis_from_end = compare_number(call, "aten.eq.Scalar", asked, from_end);
+    const ValueId either = binary(call, "aten.logical_or.default", is_axis, is_axis_from_end,
                                   with_elem(call.type(input), ElementType::boolean));
     axes.hits.push_back(call.emit("aten.any.default", {{"self", either}}, one));
   }

@@ -17,6 +17,8 @@ std::string_view name_of(Profile profile) {
       return "float16";
     case Profile::bfloat16:
       return "bfloat16";
+    case Profile::fp8:
+      return "fp8";
     case Profile::int8:
       return "int8";
   }

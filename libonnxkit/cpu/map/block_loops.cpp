@@ -28,13 +28,20 @@ BlockLoops::BlockLoops(std::span<const View* const> views) {
                         ? 1
                         : std::max<std::int64_t>(1, Program::block / std::max<std::int64_t>(columns_, 1));
   rows_per_block_ = std::min(rows_per_block_, std::max<std::int64_t>(rows_, 1));
+  if (columns_ >= fewest_columns_alone && has_number_for_each_row()) rows_per_block_ = 1;
   column_blocks_ = columns_per_block_ == 0 ? 0 : (columns_ + columns_per_block_ - 1) / columns_per_block_;
   row_blocks_ = (rows_ + rows_per_block_ - 1) / rows_per_block_;
 }
 
+bool BlockLoops::has_number_for_each_row() const {
+  for (std::size_t v = 1; v < row_strides_.size(); ++v)
+    if (column_strides_[v] == 0 && row_strides_[v] != 0) return true;
+  return false;
+}
+
 bool BlockLoops::is_one(std::size_t index) const {
   // Outer loops may give each block another number: it is the same within a block.
-  return row_strides_[index + 1] == 0 && column_strides_[index + 1] == 0;
+  return column_strides_[index + 1] == 0 && (row_strides_[index + 1] == 0 || rows_per_block_ == 1);
 }
 
 std::pair<std::int64_t, std::int64_t> BlockLoops::place(std::int64_t at, std::span<std::byte* const> bases,

@@ -15,7 +15,7 @@ class BlockLoops {
 
   std::int64_t blocks() const { return outer_ * row_blocks_ * column_blocks_; }
   std::int64_t block_size() const { return rows_per_block_ * columns_per_block_; }
-  /// Input `index` is the same number everywhere.
+  /// Input `index` is the same number everywhere in a block.
   bool is_one(std::size_t index) const;
   /// Block number `at`, for operands that start at `bases` and have elements of `widths` bytes. Returns rows and columns.
   std::pair<std::int64_t, std::int64_t> place(std::int64_t at, std::span<std::byte* const> bases,
@@ -23,6 +23,10 @@ class BlockLoops {
                                               std::span<BlockOperand> operands) const;
 
  private:
+  /// Rows of so many are blocks of their own where an input has one number for each, so that what follows from it is computed once for a row.
+  static constexpr std::int64_t fewest_columns_alone = 128;
+  bool has_number_for_each_row() const;
+
   Dims outer_sizes_;
   std::vector<Dims> outer_strides_;  ///< by view
   std::vector<std::int64_t> row_strides_, column_strides_;

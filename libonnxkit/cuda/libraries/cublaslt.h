@@ -3,8 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "libonnxkit/base/system/shared_library.h"
 #include "libonnxkit/cuda/libraries/driver.h"
-#include "libonnxkit/cuda/libraries/shared_library.h"
 
 // The part of cuBLASLt that onnxkit calls: its numbers and functions, as NVIDIA's header has them (tests/cuda_headers compares). Descriptors are
 // pointers to what only the library knows.
@@ -23,7 +23,7 @@ using Operation = OperationOpaque*;    ///< cublasLtMatmulDesc_t
 using Layout = LayoutOpaque*;          ///< cublasLtMatrixLayout_t
 using Preference = PreferenceOpaque*;  ///< cublasLtMatmulPreference_t
 
-enum class DataType : int { f32 = 0, f64 = 1, f16 = 2, bf16 = 14 };
+enum class DataType : int { f32 = 0, f64 = 1, f16 = 2, bf16 = 14, f8_e4m3 = 28 };
 enum class ComputeType : int { f32 = 68, f64 = 70, tf32 = 77 };
 enum class Transpose : std::int32_t { none = 0, transposed = 1 };
 enum class Order : std::int32_t { columns = 0 };
@@ -38,8 +38,14 @@ enum class OperationAttribute : int {
   epilogue = 7,
   bias_pointer = 8,
   bias_stride = 10,
+  a_scale_pointer = 17,
+  b_scale_pointer = 18,
   bias_type = 26,
+  a_scale_mode = 31,
+  b_scale_mode = 32,
 };
+/// Of a factor: a float32 for each row of the first one, for each column of the second; cuBLASLt 12.9 and newer.
+enum class ScaleMode : std::int32_t { outer_vector = 3 };
 enum class Epilogue : std::uint32_t { none = 1, relu = 2, bias = 4, relu_bias = 6, gelu = 32, gelu_bias = 36 };
 enum class PreferenceAttribute : int {
   most_workspace = 1,

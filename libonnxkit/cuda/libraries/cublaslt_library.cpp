@@ -26,14 +26,17 @@ std::optional<cublaslt::DataType> data_type_of(ElementType type) {
       return cublaslt::DataType::f16;
     case ElementType::bfloat16:
       return cublaslt::DataType::bf16;
+    case ElementType::float8e4m3fn:
+      return cublaslt::DataType::f8_e4m3;
     default:
       return std::nullopt;
   }
 }
 
-/// d = activation(scale * a b + factor * c + bias), which is done in one call.
+/// d = activation(scale * a b + factor * c + bias), which is done in one call. Of float8, rows and columns of a b may have factors of their own.
 struct Fused {
   double scale = 1, factor = 0;
+  std::optional<std::size_t> rows, columns;   ///< inputs of the step, both or none; rows are those of the layout's d
   std::optional<std::size_t> vector, matrix;  ///< inputs of the step
   cublaslt::Epilogue activation = cublaslt::Epilogue::none;
   std::optional<plan::Expression::Number> end;  ///< of the step's epilogue; nothing when it has none
@@ -68,11 +71,11 @@ std::string key_of(const BlasMatrix& m) {
 }
 
 std::string Description::key() const {
-  return fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {}", key_of(layout.a), key_of(layout.b),
+  return fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {}", key_of(layout.a), key_of(layout.b),
                      key_of(layout.d), fused.matrix ? key_of(matrix.matrix) : "", layout.batches,
                      static_cast<int>(type), static_cast<int>(to), static_cast<int>(compute),
-                     static_cast<unsigned>(fused.epilogue()), fused.factor != 0, vector.matrix.stride, alignment_a,
-                     alignment_b, alignment_c, alignment_d, alignment_vector);
+                     static_cast<unsigned>(fused.epilogue()), fused.factor != 0, fused.rows.has_value(),
+                     vector.matrix.stride, alignment_a, alignment_b, alignment_c, alignment_d, alignment_vector);
 }
 
 /// The library's descriptors of one product; what it makes is destroyed with it.
@@ -91,6 +94,11 @@ class Descriptors {
   Result<void> set_vector(const void* pointer) {
     set(cublaslt::OperationAttribute::bias_pointer, pointer);
     return result("the bias");
+  }
+  Result<void> set_scales(const void* rows, const void* columns) {
+    set(cublaslt::OperationAttribute::a_scale_pointer, rows);
+    set(cublaslt::OperationAttribute::b_scale_pointer, columns);
+    return result("the scales");
   }
 
   cublaslt::Operation operation = nullptr;
@@ -140,6 +148,12 @@ Result<void> Descriptors::make(const Description& description) {
     if (layout.batches > 1) set(cublaslt::OperationAttribute::bias_stride, description.vector.matrix.stride);
     // The search for algorithms reads from the pointer how it is aligned.
     set(cublaslt::OperationAttribute::bias_pointer, std::uintptr_t{description.alignment_vector});
+  }
+  if (description.fused.rows) {
+    set(cublaslt::OperationAttribute::a_scale_mode, cublaslt::ScaleMode::outer_vector);
+    set(cublaslt::OperationAttribute::b_scale_mode, cublaslt::ScaleMode::outer_vector);
+    set(cublaslt::OperationAttribute::a_scale_pointer, std::uintptr_t{256});
+    set(cublaslt::OperationAttribute::b_scale_pointer, std::uintptr_t{256});
   }
   make_layout(a, description.type, layout.a, layout.batches);
   make_layout(b, description.type, layout.b, layout.batches);
@@ -214,12 +228,14 @@ class ProductCall : public LibraryCall {
     add_operand(step.outputs[0], 0);
     add_operand(step.inputs[layout.is_swapped ? 1 : 0], layout.is_swapped ? 2 : 1);
     add_operand(step.inputs[layout.is_swapped ? 0 : 1], layout.is_swapped ? 1 : 2);
-    for (const auto& addend : {description_.fused.matrix, description_.fused.vector})
-      if (addend) add_operand(step.inputs[*addend], *addend + 1);
+    const Fused& fused = description_.fused;
+    for (const auto& input : {fused.matrix, fused.vector, fused.rows, fused.columns})
+      if (input) add_operand(step.inputs[*input], *input + 1);
     return choose(preparation);
   }
 
   const std::vector<View>& operands() const override { return operands_; }
+  std::size_t result() const override { return 0; }
   std::uint64_t workspace_bytes() const override { return choice_.workspace; }
   std::string text() const override;
   Result<void> enqueue(void* stream, std::span<void* const> operands, void* workspace) override;
@@ -229,17 +245,14 @@ class ProductCall : public LibraryCall {
   void add_operand(const View& view, std::size_t number) {
     operands_.push_back(view);
     numbers_.push_back(number);
-    widths_.push_back(storage_bytes(view.type));
-  }
-  static std::int64_t storage_bytes(ElementType type) {
-    return type == ElementType::float64 ? 8 : type == ElementType::float32 ? 4 : 2;
+    widths_.push_back(storage_bits(view.type) / 8);
   }
 
   std::shared_ptr<Session> session_;
   Description description_;
   Descriptors descriptors_;
   Choice choice_;
-  std::vector<View> operands_;        ///< d, a, b, then c and the vector where they are
+  std::vector<View> operands_;        ///< d, a, b, then c, the vector and the scales where they are
   std::vector<std::size_t> numbers_;  ///< of the operands in `views_of`
   std::vector<std::int64_t> widths_;
 };
@@ -267,6 +280,7 @@ std::string ProductCall::text() const {
   if (choice_.of != 0) text += fmt::format(", fastest of {}", choice_.of);
   const Fused& fused = description_.fused;
   if (description_.compute == cublaslt::ComputeType::tf32) text += ", tf32";
+  if (fused.rows) text += ", scales";
   if (fused.vector) text += ", bias";
   if (fused.matrix) text += ", addend";
   if (fused.activation == cublaslt::Epilogue::relu) text += ", relu";
@@ -286,9 +300,13 @@ Result<void> ProductCall::enqueue(void* stream, std::span<void* const> operands,
              description_.layout.offset(numbers_[operand], call) * widths_[operand];
     };
     void* const d = place(0);
-    const void* const c = fused.matrix ? place(3) : d;
+    std::size_t next = 3;
+    const void* const c = fused.matrix ? place(next++) : d;
     if (fused.vector) {
-      if (auto set = descriptors_.set_vector(place(fused.matrix ? 4 : 3)); !set) return set;
+      if (auto set = descriptors_.set_vector(place(next++)); !set) return set;
+    }
+    if (fused.rows) {
+      if (auto set = descriptors_.set_scales(place(next), place(next + 1)); !set) return set;
     }
     const cublaslt::Status status = session_->functions.multiply(
         session_->handle, descriptors_.operation, alpha, place(1), descriptors_.a, place(2), descriptors_.b, beta, c,
@@ -320,8 +338,32 @@ class CublasLt : public Library {
   std::shared_ptr<Session> session_;
 };
 
+/// What a call is asked to do of an epilogue.
+struct Wish {
+  bool scales = true;  ///< factors of rows and columns
+  bool more = true;    ///< than factors
+};
+
+/// Whether one of the two inputs is a factor for each row of d, the other for each column.
+bool take_scales(Description& description, const plan::Step& step, std::size_t first, std::size_t second) {
+  const ProductLayout& layout = description.layout;
+  if (description.type != cublaslt::DataType::f8_e4m3 || layout.batches * layout.calls() != 1) return false;
+  const auto lies_along = [&](std::size_t input, std::int64_t row_stride, std::int64_t column_stride) {
+    const View& view = step.inputs[input];
+    const std::size_t rank = view.rank();
+    std::int64_t row = view.strides[rank - 2], column = view.strides[rank - 1];
+    if (layout.is_swapped) std::swap(row, column);
+    return view.type == ElementType::float32 && row == row_stride && column == column_stride;
+  };
+  if (lies_along(second, 1, 0)) std::swap(first, second);
+  if (!lies_along(first, 1, 0) || !lies_along(second, 0, 1)) return false;
+  description.fused.rows = first;
+  description.fused.columns = second;
+  return true;
+}
+
 /// The longest beginning of the epilogue that fits into one call.
-void fuse(Description& description, const plan::Step& step, const Preparation& preparation) {
+void fuse(Description& description, const plan::Step& step, const Preparation& preparation, const Wish& wish) {
   const auto& epilogue = static_cast<const plan::ProductParameters&>(*step.parameters).epilogue;
   Fused& fused = description.fused;
   fused.end = sum_of(epilogue);
@@ -346,6 +388,7 @@ void fuse(Description& description, const plan::Step& step, const Preparation& p
   const bool is_narrow = description.to == cublaslt::DataType::f16 || description.to == cublaslt::DataType::bf16;
   const auto take = [&](const EpilogueLink& link) {
     const bool is_active = fused.activation != cublaslt::Epilogue::none;
+    if (!wish.more && link.kind != Kind::scale) return false;
     switch (link.kind) {
       case Kind::scale:
         if (is_active || fused.vector || fused.matrix) return false;
@@ -365,9 +408,14 @@ void fuse(Description& description, const plan::Step& step, const Preparation& p
         return false;
     }
   };
-  for (const EpilogueLink& link : links_of(epilogue)) {
-    if (!take(link)) break;
-    fused.end = link.end;
+  const std::vector<EpilogueLink> links = links_of(epilogue);
+  for (std::size_t i = 0; i < links.size(); ++i) {
+    const bool are_scales = wish.scales && i + 1 < links.size() && links[i].kind == Kind::times &&
+                            links[i + 1].kind == Kind::times && !fused.vector && !fused.matrix &&
+                            take_scales(description, step, links[i].input + 1, links[i + 1].input + 1);
+    if (are_scales) ++i;
+    if (!are_scales && !take(links[i])) break;
+    fused.end = links[i].end;
   }
 }
 
@@ -375,10 +423,14 @@ Result<Description> CublasLt::describe(const plan::Step& step, const Preparation
   const View &a = step.inputs[0], &b = step.inputs[1], &to = step.outputs[0];
   const auto type = data_type_of(a.type), result = data_type_of(to.type);
   if (!type || !result || a.type != b.type) return make_error("not-supported", "factors of two types");
-  if (to.type != a.type && (to.type != ElementType::float32 || a.type == ElementType::float64))
+  const bool is_float8 = a.type == ElementType::float8e4m3fn;
+  const bool is_usual = to.type == a.type || (to.type == ElementType::float32 && a.type != ElementType::float64);
+  if (is_float8 ? to.type == a.type || to.type == ElementType::float64 : !is_usual)
     return make_error("not-supported", "an output of another type than the factors");
   auto layout = layout_of(step);
   if (!layout) return layout.error();
+  if (is_float8 && (!layout->a.is_transposed || layout->b.is_transposed))
+    return make_error("not-supported", "factors of float8 whose terms do not lie side by side");
   Description description;
   description.layout = *std::move(layout);
   description.type = *type;
@@ -435,19 +487,23 @@ Result<LibraryStep> CublasLt::attempt(const plan::Step& step, const Preparation&
 
 Result<LibraryStep> CublasLt::prepare(const plan::Step& step, const Preparation& preparation) {
   if (step.kind != plan::product_step) return make_error("not-supported", "not a product");
-  auto description = describe(step, preparation);
-  if (!description) return description.error();
-  const Description plain = *description;
-  fuse(*description, step, preparation);
-  set_alignments(*description, step, preparation.plan);
-  auto whole = attempt(step, preparation, *description);
-  if (whole || !description->fused.end || description->fused.epilogue() == cublaslt::Epilogue::none) return whole;
-  // Not every type has every epilogue.
-  Description bare = plain;
-  bare.fused.end = sum_of(static_cast<const plan::ProductParameters&>(*step.parameters).epilogue);
-  set_alignments(bare, step, preparation.plan);
-  auto product = attempt(step, preparation, bare);
-  return product ? std::move(product) : std::move(whole);
+  const auto plain = describe(step, preparation);
+  if (!plain) return plain.error();
+  // Not every type has every epilogue, nor every device and version factors of rows and columns.
+  std::optional<Error> refusal;
+  std::optional<plan::Expression::Number> tried;
+  for (const Wish& wish : {Wish{}, Wish{.more = false}, Wish{.scales = false, .more = false}}) {
+    Description description = *plain;
+    fuse(description, step, preparation, wish);
+    if (refusal && description.fused.end == tried) continue;
+    set_alignments(description, step, preparation.plan);
+    auto made = attempt(step, preparation, description);
+    if (made) return made;
+    tried = description.fused.end;
+    if (!refusal) refusal = made.error();
+    if (!tried) break;
+  }
+  return *refusal;
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "libonnxkit/cuda/libraries/shared_library.h"
+#include "libonnxkit/base/system/shared_library.h"
 #include "libonnxkit/cuda/step.h"
 
 namespace onnxkit::cuda {

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <string>
 
+#include "libonnxkit/base/system/shared_library.h"
 #include "libonnxkit/cuda/libraries/driver.h"
-#include "libonnxkit/cuda/libraries/shared_library.h"
 
 // The part of cuDNN's backend interface that onnxkit calls: its numbers and functions, as NVIDIA's headers have them (tests/cuda_headers compares).
 namespace onnxkit::cuda::cudnn {

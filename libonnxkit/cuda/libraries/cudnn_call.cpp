@@ -53,6 +53,7 @@ std::optional<cudnn::PointwiseMode> cudnn_mode_of(EpilogueLink::Kind kind) {
       return cudnn::PointwiseMode::gelu;
     case Link::gelu_tanh:
       return cudnn::PointwiseMode::gelu_tanh;
+    case Link::times:
     case Link::round_to:
       return std::nullopt;
   }

@@ -22,8 +22,8 @@ struct CudnnPrepared {
 /// Before the engine is chosen.
 struct CudnnWritten {
   CudnnPrepared prepared;
-  std::vector<View> operands;
-  std::string key;  ///< equal for graphs that one plan computes
+  std::vector<View> operands;  ///< the last one is written
+  std::string key;             ///< equal for graphs that one plan computes
 };
 
 /// The handle is used by one thread at a time.
@@ -33,6 +33,7 @@ class CudnnCall : public LibraryCall {
       : prepared_(std::move(prepared)), operands_(std::move(operands)), is_tf32_(is_tf32) {}
 
   const std::vector<View>& operands() const override { return operands_; }
+  std::size_t result() const override { return operands_.size() - 1; }
   std::uint64_t workspace_bytes() const override { return prepared_->graph->workspace_bytes(); }
   std::string text() const override;
   Result<void> enqueue(void* stream, std::span<void* const> operands, void* workspace) override;

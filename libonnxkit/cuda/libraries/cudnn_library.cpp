@@ -168,7 +168,7 @@ std::vector<EpilogueLink> links_for_cudnn(const plan::Expression& epilogue, cons
   std::vector<EpilogueLink> links;
   for (EpilogueLink link : links_of(epilogue)) {
     if (link.kind == LinkKind::minimum && step.inputs[0].type == ElementType::float32) break;
-    if (link.kind == LinkKind::add && link.factor != 1) break;
+    if (link.kind == LinkKind::times || (link.kind == LinkKind::add && link.factor != 1)) break;
     if (link.kind == LinkKind::round_to && link.type != step.outputs[0].type) break;
     if (link.kind == LinkKind::round_to && !links.empty()) {
       links.back().end = link.end;

@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include "libonnxkit/cuda/libraries/shared_library.h"
+#include "libonnxkit/base/system/shared_library.h"
 #include "libonnxkit/cuda/step.h"
 
 namespace onnxkit::cuda {

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "libonnxkit/cuda/libraries/shared_library.h"
+#include "libonnxkit/base/system/shared_library.h"
 
 // The part of the driver's interface that onnxkit calls. Types and numbers are those of cuda.h, which tests/cuda_headers holds them against.
 namespace onnxkit::cuda {
@@ -38,6 +38,7 @@ inline constexpr int attribute_minor = 76;
 inline constexpr unsigned stream_non_blocking = 1;
 inline constexpr int capture_relaxed = 2;      ///< libraries may load kernels meanwhile
 inline constexpr unsigned event_external = 1;  ///< in a capture: recorded each time the graph runs
+inline constexpr unsigned event_without_time = 2;
 
 /// The functions that are used, under their names without "cu".
 struct DriverFunctions {
@@ -65,6 +66,7 @@ struct DriverFunctions {
   DriverStatus (*stream_create)(DriverStream* stream, unsigned flags);
   DriverStatus (*stream_destroy)(DriverStream stream);
   DriverStatus (*stream_synchronize)(DriverStream stream);
+  DriverStatus (*stream_wait_event)(DriverStream stream, DriverEvent event, unsigned flags);
   DriverStatus (*stream_begin_capture)(DriverStream stream, int mode);
   DriverStatus (*stream_end_capture)(DriverStream stream, DriverGraph* graph);
   DriverStatus (*event_create)(DriverEvent* event, unsigned flags);
@@ -110,6 +112,7 @@ void for_each_driver_function(Functions& f, Show show) {
   show(f.stream_create, "cuStreamCreate");
   show(f.stream_destroy, "cuStreamDestroy_v2");
   show(f.stream_synchronize, "cuStreamSynchronize");
+  show(f.stream_wait_event, "cuStreamWaitEvent");
   show(f.stream_begin_capture, "cuStreamBeginCapture_v2");
   show(f.stream_end_capture, "cuStreamEndCapture");
   show(f.event_create, "cuEventCreate");

@@ -127,6 +127,8 @@ std::optional<EpilogueLink> link_by(const Expression& expression, Number at, Num
   if (next.operation == Operation::add) link = addend(expression, other);
   if (next.operation == Operation::multiply && is_constant)
     link = EpilogueLink{.kind = Kind::scale, .factor = operand.real};
+  if (next.operation == Operation::multiply && operand.operation == Operation::input && operand.index != 0)
+    link = EpilogueLink{.kind = Kind::times, .input = operand.index};
   if (next.operation == Operation::maximum && is_constant && operand.real == 0) link = EpilogueLink{.kind = Kind::relu};
   if (next.operation == Operation::minimum && is_constant)
     link = EpilogueLink{.kind = Kind::minimum, .factor = operand.real};

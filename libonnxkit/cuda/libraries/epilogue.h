@@ -10,6 +10,7 @@ namespace onnxkit::cuda {
 struct EpilogueLink {
   enum class Kind : std::uint8_t {
     scale,    ///< times `factor`
+    times,    ///< times operand `input`
     add,      ///< plus operand `input` times `factor`
     relu,     ///< max(x, 0)
     minimum,  ///< min(x, `factor`)

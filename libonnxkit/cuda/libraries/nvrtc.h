@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "libonnxkit/cuda/libraries/shared_library.h"
+#include "libonnxkit/base/system/shared_library.h"
 
 // The part of NVRTC's interface that onnxkit calls. Types and numbers are those of nvrtc.h, which tests/cuda_headers holds them against.
 namespace onnxkit::cuda {

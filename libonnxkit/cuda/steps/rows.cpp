@@ -68,12 +68,32 @@ Result<std::vector<Launch>> write_normalize(const plan::Step& step, const Prepar
   return launch_of(step, rows, text + "}\n");
 }
 
+/// One pass finds the greatest magnitude of a row, the other rounds; short rows are read once.
+Result<std::vector<Launch>> write_quantize_rows(const plan::Step& step, const Preparation& preparation) {
+  if (const auto fits = check_types(step); !fits) return fits.error();
+  const View& from = step.inputs[0];
+  const std::int64_t columns = from.dims.back();
+  const auto row_stride = plan::row_stride_of(from);
+  if (!row_stride) return make_error("not-supported", "rows that are not evenly apart");
+  const std::int64_t count = from.size() / columns;
+  const RowLoops rows(count, columns, from.type, Lane::f32, *row_stride);
+  const std::string x = rows.element();
+  std::string text = write_parameters(step, preparation) + " {\n" + rows.begin();
+  text += "  Number most = 0;\n" + rows.each(fmt::format("most = larger(most, absolute({}));", x));
+  text += fmt::format("  const float scale = float8_scale({}), factor = over_power(scale);\n",
+                      rows.combined("Largest", "most"));
+  text += rows.each(fmt::format("y[row * {} + at] = encoded<float8>({} * factor);", columns, x));
+  text += fmt::format("  if (thread == 0 && row < {}) y1[row] = scale;\n", count);
+  return launch_of(step, rows, text + "}\n");
+}
+
 }  // namespace
 
 void register_rows(StepRegistry& registry);
 void register_rows(StepRegistry& registry) {
   registry.add(plan::softmax_step, write_softmax);
   registry.add(plan::normalize_step, write_normalize);
+  registry.add(plan::quantize_rows_step, write_quantize_rows);
 }
 
 }  // namespace onnxkit::cuda

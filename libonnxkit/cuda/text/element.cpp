@@ -16,6 +16,8 @@ std::string_view stored_type(ElementType type) {
       return "float16";
     case ElementType::bfloat16:
       return "bfloat16";
+    case ElementType::float8e4m3fn:
+      return "float8";
     case ElementType::float32:
       return "float";
     case ElementType::float64:

@@ -14,6 +14,10 @@ struct float16 {
 struct bfloat16 {
   unsigned short bits;
 };
+/// ONNX's float8e4m3fn: 4 bits of exponent, 3 of mantissa, no infinity; stores saturate at 448.
+struct float8 {
+  unsigned char bits;
+};
 
 __device__ __forceinline__ unsigned bits_of(float x) { return __float_as_uint(x); }
 __device__ __forceinline__ float float_of(unsigned bits) { return __uint_as_float(bits); }
@@ -49,6 +53,12 @@ __device__ __forceinline__ float decoded(float16 x) {
   asm("cvt.f32.f16 %0, %1;" : "=f"(y) : "h"(x.bits));
   return y;
 #endif
+}
+
+__device__ __forceinline__ float decoded(float8 x) {
+  const unsigned sign = (x.bits & 0x80u) << 24, rest = x.bits & 0x7fu;
+  const float scaled = float_of(rest << 20) * 0x1p120f;
+  return float_of((rest == 0x7fu ? 0x7fc00000u : bits_of(scaled)) | sign);
 }
 
 template <class Stored, class T>
@@ -93,6 +103,21 @@ __device__ __forceinline__ bfloat16 encoded<bfloat16, float>(float x) {
 #endif
 }
 template <>
+__device__ __forceinline__ float8 encoded<float8, float>(float x) {
+  const unsigned bits = bits_of(x), sign = bits >> 24 & 0x80u, magnitude = bits & 0x7fffffffu;
+  unsigned result = 0;
+  if (magnitude > 0x7f800000u) {
+    result = 0x7fu;
+  } else if (magnitude >= 0x43e00000u) {  // 448, the greatest number
+    result = 0x7eu;
+  } else if (magnitude < 0x3c800000u) {  // below the least normal number; floats from 2^14 on are 2^-9 apart
+    result = bits_of(float_of(magnitude) + 0x1p14f) - 0x46800000u;
+  } else {
+    result = (magnitude - 0x3c000000u + 0x7ffffu + (magnitude >> 20 & 1u)) >> 20;
+  }
+  return float8{(unsigned char)(sign | result)};
+}
+template <>
 __device__ __forceinline__ float16 encoded<float16, double>(double x) {
   return encoded<float16>(rounded_to_odd(x));
 }
@@ -100,6 +125,20 @@ template <>
 __device__ __forceinline__ bfloat16 encoded<bfloat16, double>(double x) {
   return encoded<bfloat16>(rounded_to_odd(x));
 }
+
+template <>
+__device__ __forceinline__ float8 encoded<float8, double>(double x) {
+  return encoded<float8>(rounded_to_odd(x));
+}
+
+/// The least power of two, none that is subnormal, over which numbers up to `most` are at most 448; NaN where `most` is not finite.
+__device__ __forceinline__ float float8_scale(float most) {
+  if (!(most < float_of(0x7f800000u))) return float_of(0x7fc00000u);
+  const unsigned power = (bits_of(most) + 0x1fffffu) & 0x7f800000u;  // 448 is 1.75 times a power
+  return float_of(power > 0x04800000u ? power - 0x04000000u : 0x00800000u);
+}
+/// 1 over a power of two that is not subnormal; something of a NaN.
+__device__ __forceinline__ float over_power(float power) { return float_of(0x7f000000u - bits_of(power)); }
 
 /// Between float, double and long long. What no long long holds becomes the least one.
 template <class To, class From>

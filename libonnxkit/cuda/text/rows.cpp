@@ -8,8 +8,13 @@
 
 namespace onnxkit::cuda {
 
-RowLoops::RowLoops(std::int64_t rows, std::int64_t columns, ElementType type, Lane lane)
-    : rows_(rows), columns_(columns), width_(power_of_two_from((columns + 7) / 8, 1024)), type_(type), lane_(lane) {
+RowLoops::RowLoops(std::int64_t rows, std::int64_t columns, ElementType type, Lane lane, std::int64_t row_stride)
+    : rows_(rows),
+      columns_(columns),
+      row_stride_(row_stride),
+      width_(power_of_two_from((columns + 7) / 8, 1024)),
+      type_(type),
+      lane_(lane) {
   // A warp reads 32 neighbours at once; less than that for rows that are shorter.
   width_ = std::max(width_, power_of_two_from(columns, 32));
 }
@@ -18,7 +23,7 @@ std::string RowLoops::begin() const {
   std::string text = fmt::format(
       "  using Number = {0};\n  const long long row = (long long)blockIdx.x * {1} + threadIdx.x / {2};\n"
       "  const int thread = threadIdx.x % {2};\n  const {3}* const from = x0 + row * {4};\n",
-      lane_type(lane_), rows_of_block(), width_, stored_type(type_), columns_);
+      lane_type(lane_), rows_of_block(), width_, stored_type(type_), row_stride_);
   if (holds()) {
     text += fmt::format("  Number held[{0}] = {{}};  // registers: all loops over them are unrolled\n", of_thread());
     text += each(fmt::format("held[i] = {};", loaded(type_, lane_, "from[at]")));

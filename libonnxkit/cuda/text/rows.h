@@ -9,7 +9,10 @@ namespace onnxkit::cuda {
 /// Rows of elements side by side, a group of neighbouring threads for each. The elements of short rows are held in registers, as numbers of a lane.
 class RowLoops {
  public:
-  RowLoops(std::int64_t rows, std::int64_t columns, ElementType type, Lane lane);
+  RowLoops(std::int64_t rows, std::int64_t columns, ElementType type, Lane lane)
+      : RowLoops(rows, columns, type, lane, columns) {}
+  /// Rows that begin `row_stride` elements apart.
+  RowLoops(std::int64_t rows, std::int64_t columns, ElementType type, Lane lane, std::int64_t row_stride);
 
   /// `row`, `thread`, the number of the thread in its group, and `from`, the row in x0; the elements that are held.
   std::string begin() const;
@@ -28,7 +31,7 @@ class RowLoops {
   bool holds() const { return of_thread() <= 8; }
   std::string condition() const;
 
-  std::int64_t rows_, columns_, width_;
+  std::int64_t rows_, columns_, row_stride_, width_;
   ElementType type_;
   Lane lane_;
 };

@@ -50,8 +50,9 @@ struct BenchOptions {
   std::size_t max_rounds = 10'000;
   bool profiles =
       false;  ///< the time of each node or step is taken as well, in runs of their own behind the measured ones
-  bool judges = true;      ///< the outputs of measured runs are compared with the reference by the noise floor
-  std::uint64_t seed = 0;  ///< of the order of sides, the bootstrap, and the noise
+  bool keeps_runs = false;  ///< every run in the report, not only some of each round
+  bool judges = true;       ///< the outputs of measured runs are compared with the reference by the noise floor
+  std::uint64_t seed = 0;   ///< of the order of sides, the bootstrap, and the noise
   bool allow_outside_data = false;
   std::stop_token stop = {};
   std::function<void(std::string_view step)> on_step = {};  ///< for progress
@@ -98,16 +99,19 @@ struct BenchSideReport {
   double first_seconds = 0;  ///< the first run, when nothing is warm
   std::size_t warmups = 0;   ///< unmeasured runs, the first included
   bool stationary = false;   ///< the warm-up ended because times no longer changed
+  /// Of a round of more than 21 runs those at evenly spaced ranks, from the fastest by the median to the slowest, unless BenchOptions::keeps_runs; the
+  /// figures below are of all runs.
   std::vector<BenchRound> rounds;
   Latency wall;
-  std::optional<Latency> cpu;               ///< of the whole process
-  std::optional<Latency> on_device;         ///< of the work on a GPU, without copies from and to the host
-  std::optional<Ratio> ratio, cpu_ratio;    ///< to the first side that ran
-  std::optional<std::uint64_t> peak_bytes;  ///< largest resident size of its process, where it has one
-  std::optional<Verdict> verdict;           ///< of its outputs; nothing when they were not judged
-  std::string why;                          ///< of the verdict, or why there is none
-  std::optional<BenchProfile> profile;      ///< with BenchOptions::profiles, where the backend tells
-  std::string unprofiled;                   ///< why there is none
+  std::optional<Latency> cpu;                 ///< of the whole process
+  std::optional<Latency> on_device;           ///< of the work on a GPU, without copies from and to the host
+  std::optional<Ratio> ratio, cpu_ratio;      ///< to the first side that ran
+  std::optional<std::uint64_t> peak_bytes;    ///< largest resident size of its process, where it has one
+  std::optional<std::uint64_t> device_bytes;  ///< the most memory of a GPU that it held, as far as it tells
+  std::optional<Verdict> verdict;             ///< of its outputs; nothing when they were not judged
+  std::string why;                            ///< of the verdict, or why there is none
+  std::optional<BenchProfile> profile;        ///< with BenchOptions::profiles, where the backend tells
+  std::string unprofiled;                     ///< why there is none
 };
 
 struct BenchReport {

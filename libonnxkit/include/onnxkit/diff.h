@@ -47,9 +47,9 @@ struct InputSet {
 };
 
 /// Arithmetic whose rounding may explain a deviation, from the finest to the coarsest (docs/noise-floor.md).
-enum class Profile : std::uint8_t { float32, winograd, tf32, float16, bfloat16, int8 };
-inline constexpr std::array all_profiles = {Profile::float32, Profile::winograd, Profile::tf32,
-                                            Profile::float16, Profile::bfloat16, Profile::int8};
+enum class Profile : std::uint8_t { float32, winograd, tf32, float16, bfloat16, fp8, int8 };
+inline constexpr std::array all_profiles = {Profile::float32,  Profile::winograd, Profile::tf32, Profile::float16,
+                                            Profile::bfloat16, Profile::fp8,      Profile::int8};
 ONNXKIT_API std::string_view name_of(Profile profile);
 /// The profile of that name, in any case.
 ONNXKIT_API std::optional<Profile> profile_named(std::string_view name);
@@ -63,7 +63,7 @@ enum class Axes : std::uint8_t { nchw, nhwc, same };
 
 struct DiffOptions {
   /// Profiles that may explain a deviation, from fine to coarse; empty: float32 and the arithmetic that the side says it computes in, all of
-  /// them where it does not say.
+  /// them but fp8 where it does not say.
   std::vector<Profile> profiles = {};
   int perturbed_samples = 4;
   OutputTolerance tolerance = {};                          ///< set by hand: overrides the noise floor

@@ -57,6 +57,25 @@ TEST_CASE("bench: a single side has nothing to be compared with, and is started 
   CHECK(found.loadings == 1);
 }
 
+TEST_CASE("bench: of a round of many runs some are kept, and all where they are asked for") {
+  BenchOptions options = short_measurement();
+  const BenchSideReport some = measured(1, options).report.sides[0];
+  options.keeps_runs = true;
+  const BenchSideReport all = measured(1, options).report.sides[0];
+  const auto runs_of = [](const BenchSideReport& side) {
+    std::size_t runs = 0;
+    for (const BenchRound& round : side.rounds) runs += round.size();
+    return runs;
+  };
+  CHECK(runs_of(all) == all.wall.runs);
+  CHECK(some.wall.runs > runs_of(some));
+  for (const BenchRound& round : some.rounds) {
+    CHECK(round.size() == 21);
+    CHECK(
+        std::is_sorted(round.begin(), round.end(), [](const RunTime& a, const RunTime& b) { return a.wall < b.wall; }));
+  }
+}
+
 TEST_CASE("bench: starts are left out where their rounds do not fit the time") {
   BenchOptions options = short_measurement();
   options.max_seconds = 1e-4;

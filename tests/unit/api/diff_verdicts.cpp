@@ -39,7 +39,7 @@ SideReport recorded(const std::string& body, const Values& inputs, const Change&
   change(answers->outputs);
   DiffSide side;
   side.backend = "recorded";
-  options.profiles = {Profile::float32};
+  if (options.profiles.empty()) options.profiles = {Profile::float32};
   side.answers.push_back(answers->outputs);
   return compared(on_reference(body), side, inputs, std::move(options)).sides[1];
 }
@@ -179,6 +179,42 @@ std::string quantized(const std::string& conv, const std::string& pool, const ch
 }
 
 }  // namespace
+
+TEST_CASE("verdicts: fp8 explains a deviation where it is asked for only") {
+  std::string weights;
+  std::vector<float> numbers;
+  for (int i = 0; i < 256; ++i) {
+    weights += (i == 0 ? "" : ", ") + std::to_string(std::sin(1.7 * i + 0.3));
+    numbers.push_back(static_cast<float>(std::cos(2.3 * i)));
+  }
+  const std::string body =
+      "main (float[16, 16] x) => (float[16, 16] y) <float[16, 16] w = {" + weights + "}> { y = MatMul (x, w) }";
+  const Values inputs = {{"x", Value(floats({16, 16}, numbers))}};
+  const auto off = [](Values& outputs) { outputs[0].value = times(outputs[0].value, 1.05); };
+  DiffOptions options;
+  options.profiles = {Profile::float32, Profile::bfloat16};
+  CHECK(output(recorded(body, inputs, off, options), "y").verdict == Verdict::not_rounding);
+  options.profiles.push_back(Profile::fp8);
+  const SideReport asked = recorded(body, inputs, off, options);
+  CHECK(output(asked, "y").verdict == Verdict::rounding);
+  CHECK(output(asked, "y").profile == Profile::fp8);
+  CHECK(output(recorded(
+                   body, inputs, [](Values&) {}, options),
+               "y")
+            .verdict == Verdict::identical);
+  const auto little = [](Values& outputs) { outputs[0].value = times(outputs[0].value, 1 + 0x1p-9); };
+  CHECK(output(recorded(body, inputs, little, options), "y").profile == Profile::bfloat16);
+  // A side that does not say what it computes in.
+  DiffSide silent;
+  silent.backend = "recorded";
+  auto answers = run(*model_of(body), inputs);
+  REQUIRE(answers);
+  off(answers->outputs);
+  silent.answers.push_back(answers->outputs);
+  const SideReport found = compared(on_reference(body), silent, inputs).sides[1];
+  CHECK(output(found, "y").verdict == Verdict::not_rounding);
+  for (const FloorMeasure& floor : output(found, "y").floors) CHECK(floor.profile != Profile::fp8);
+}
 
 TEST_CASE("verdicts: int8 is tried only between models that quantize differently") {
   const std::string plain = "kernel_shape = [3, 3]", dilated = "dilations = [2, 2], pads = [1, 1, 1, 1]";

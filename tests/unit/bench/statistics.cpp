@@ -5,6 +5,7 @@
 #include <cmath>
 #include <random>
 
+#include "libonnxkit/bench/gpus.h"
 #include "libonnxkit/bench/machine.h"
 #include "libonnxkit/bench/stationary.h"
 
@@ -140,6 +141,21 @@ TEST_CASE("what disturbs a measurement is told") {
   CHECK(disturbances(before, after, 12).size() == 3);
   after.held_back = 2;
   CHECK(disturbances(before, after, 12).size() == 4);
+}
+
+TEST_CASE("what disturbs a GPU is told") {
+  const GpuState calm;
+  CHECK(gpu_disturbances(calm, calm, {.all = 20}).empty());
+  using Texts = std::vector<std::string>;
+  CHECK(gpu_disturbances({.others = 2, .busy = 90}, calm, {}) == Texts{"2 other processes use the GPU"});
+  CHECK(gpu_disturbances({.others = 1}, calm, {}) == Texts{"1 other process uses the GPU"});
+  CHECK(gpu_disturbances({.busy = 40}, calm, {}) ==
+        Texts{"the GPU was busy for 40 % of the time before this was measured"});
+  CHECK(gpu_disturbances({.hot_seconds = 7}, {.hot_seconds = 8.5}, {.all = 20, .hot = 3}) ==
+        Texts{"the GPU was held back for 1.50 s because of its heat"});
+  CHECK(gpu_disturbances(calm, calm, {.all = 20, .hot = 3, .weak = 1}) ==
+        Texts{"the GPU was held back because of its heat after 3 of 20 rounds",
+              "the GPU was held back because of the limit of its power after 1 of 20 rounds"});
 }
 
 }  // namespace

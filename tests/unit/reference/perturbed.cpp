@@ -251,6 +251,62 @@ TEST_CASE("perturbed samples: coarser profiles are noisier") {
   }
 }
 
+TEST_CASE("perturbed samples: fp8 is for products with weights, all else is float16") {
+  const auto growth = [](const std::string& body, const std::vector<Value>& inputs) {
+    const Runner runner(body);
+    const auto deviation = [&](Profile profile) {
+      PerturbedOptions options;
+      options.profile = profile;
+      return std::sqrt(sum_of_squares(runner.spreads(inputs, options)[0]));
+    };
+    return deviation(Profile::fp8) / deviation(Profile::float16);
+  };
+  const auto weights = [](int count) {
+    std::string numbers;
+    for (int i = 0; i < count; ++i) numbers += (i == 0 ? "" : ", ") + std::to_string(std::sin(1.7 * i + 0.3));
+    return numbers;
+  };
+  const std::vector<Value> x = {random({8, 32})}, narrow = {random({8, 24})};
+  const std::string stored = "float[32, 16] w = {" + weights(512) + "}";
+  const std::string begin = "g (float[8, 32] x) => (float[8, 16] y) ";
+  constexpr double least = 64;  // of 2^7, with the rounding of results on both sides
+  CHECK(growth(begin + "<" + stored + "> { y = MatMul (x, w) }", x) > least);
+  CHECK(
+      growth(begin + "<float[16, 32] v = {" + weights(512) + "}> { w = Transpose <perm = [1, 0]> (v) y = Gemm (x, w) }",
+             x) > least);
+  CHECK(growth("g (float[8, 32] x, float[32, 16] w) => (float[8, 16] y) { y = MatMul (x, w) }",
+               {x[0], random({32, 16}, 2)}) == doctest::Approx(1));
+  CHECK(
+      growth("g (float[8, 24] x) => (float[8, 16] y) <float[24, 16] w = {" + weights(384) + "}> { y = MatMul (x, w) }",
+             narrow) == doctest::Approx(1));
+  CHECK(growth("g (float[1, 16, 5, 5] x) => (float[1, 1, 5, 5] y) <float[1, 16, 1, 1] w = {" + weights(16) +
+                   "}> { y = Conv (x, w) }",
+               {random({1, 16, 5, 5})}) == doctest::Approx(1));
+}
+
+TEST_CASE(
+    "perturbed samples: numbers of few bits are exact in fp8, small ones have the error of the least normal one") {
+  std::string ones, mixed;
+  for (int i = 0; i < 256; ++i) ones += std::string(i == 0 ? "" : ", ") + std::to_string(i % 15 - 7);
+  for (int i = 0; i < 32; ++i) mixed += std::string(i == 0 ? "" : ", ") + (i == 0 ? "1" : "0.000013");
+  std::vector<float> numbers;
+  for (int i = 0; i < 64; ++i) numbers.push_back(static_cast<float>(i % 15 - 7));
+  CHECK_FALSE(
+      is_noisy("g (float[4, 16] x) => (float[4, 16] y) <float[16, 16] w = {" + ones + "}> { y = MatMul (x, w) }",
+               {floats({4, 16}, numbers)}, Profile::fp8));
+  // 0.000013 is below 1/448 of 2^-6, so that it may become 0 or nearly twice itself.
+  PerturbedOptions options;
+  options.profile = Profile::fp8;
+  std::vector<float> last(32, 0);
+  last[31] = 1;
+  const Spread spread =
+      Runner("g (float[1, 32] x) => (float[1, 1] y) <float[32, 1] w = {" + mixed + "}> { y = MatMul (x, w) }")
+          .spreads({floats({1, 32}, last)}, options)[0];
+  const double deviation = std::sqrt(sum_of_squares(spread) / 4), least_normal = 0x1p-6 / 224;
+  CHECK(deviation > 0.2 * least_normal / 16);
+  CHECK(deviation < least_normal / 16);
+}
+
 TEST_CASE("perturbed samples: arithmetic of shapes in floats is not disturbed") {
   const std::string resized =
       "g (float[1, 3, 17, 30] x) => (float[A, B, C, D] y) { s = Shape (x) f = Cast <to = 1> (s) "

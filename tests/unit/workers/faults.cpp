@@ -119,6 +119,7 @@ TEST_CASE("workers: answers that do not say what they should") {
          {"no-samples", "run", protocol, "samples: 0 of 1 runs"},
          {"sample-text", "run", protocol, "samples: not a number of seconds"},
          {"sample-nan", "run", protocol, "not a JSON object"},
+         {"device-bytes-negative", "run", protocol, "device_bytes: not an integer"},
          {"no-cpu", "end", "", ""}});
 }
 

@@ -112,11 +112,23 @@ TEST_CASE("workers: what hello, load and run tell") {
   REQUIRE(run->samples.size() == 3);
   CHECK(run->samples[2].wall == 0.5);
   CHECK(run->samples[2].cpu == 0.25);
+  CHECK(!run->device_bytes);
 
   CHECK((*worker)->unload(model->id).ok());
   const auto gone = (*worker)->run({.model = model->id, .inputs = inputs});
   REQUIRE(!gone);
   CHECK(gone.error().diagnostic.code == "worker-invalid");
+}
+
+TEST_CASE("workers: a worker may tell the memory of its device") {
+  const auto worker = workers::Worker::start(fake_worker("device-bytes", fresh_token()), patient());
+  REQUIRE(worker);
+  const auto model = (*worker)->load("model.onnx", "onnx", {});
+  REQUIRE(model);
+  const std::vector<NamedValue> inputs = {{"y", floats({1})}};
+  const auto run = (*worker)->run({.model = model->id, .inputs = inputs});
+  REQUIRE(run);
+  CHECK(run->device_bytes == std::uint64_t{3} << 20);
 }
 
 TEST_CASE("workers: programs are found by their files") {

@@ -93,12 +93,13 @@ const samplesOf = (side, place) => (side.rounds || []).flatMap(round => round.ma
 
 function times(one) {
   const plots = one.sides.filter(ran).flatMap(side => [["wall", 0], ["cpu", 1]].map(([word, place]) => [`${visible(side.label)}, ${word}`, thinned(samplesOf(side, place)), place === 1])).filter(row => row[1].length);
+  const megabytes = bytes => bytes ? `${count(Math.round(bytes / 2 ** 20))} MiB` : "–", onDevice = one.sides.some(side => side.device_bytes);
   const rows = one.sides.map(side => ran(side) ? [given(side.label), seconds(side.wall.median) + spread(side.wall), seconds(side.wall.p90), seconds(side.wall.p99), side.cpu ? seconds(side.cpu.median) : "–",
-    seconds(side.first_seconds), seconds(side.load_seconds), count(side.wall.runs), side.peak_bytes ? `${count(Math.round(side.peak_bytes / 2 ** 20))} MiB` : "–", ratioText(side.ratio), side.verdict ? chip(side.verdict) : "not judged"]
+    seconds(side.first_seconds), seconds(side.load_seconds), count(side.wall.runs), megabytes(side.peak_bytes), ...(onDevice ? [megabytes(side.device_bytes)] : []), ratioText(side.ratio), side.verdict ? chip(side.verdict) : "not judged"]
     : [given(side.label), el("span.failed", side.failure ? `✕ failed at ${visible(side.failure.at)}` : "not measured")]);
-  const words = "every run is a point; the box holds the middle half, the bar is the median";
+  const words = "runs are points; the box holds the middle half, the bar is the median";
   return el("div.panel", plots.length ? el("figure", caption("Time of a run", words), drawTimes(plots, `Times of runs: ${one.sides.filter(ran).map(side => `${visible(side.label)} ${seconds(side.wall.median)}`).join(", ")} (medians of wall time)`)) : "",
-    table(["side", ">median", ">p90", ">p99", ">cpu", ">first", ">load", ">runs", ">memory", "ratio", "outputs"], rows, "Times", true));
+    table(["side", ">median", ">p90", ">p99", ">cpu", ">first", ">load", ">runs", ">memory", ...(onDevice ? [">device memory"] : []), "ratio", "outputs"], rows, "Times", true));
 }
 
 const known = value => typeof value === "number";

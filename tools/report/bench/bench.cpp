@@ -25,29 +25,40 @@ bool bench_is_wrong(const BenchSideReport& side) {
   return side.failure.has_value() || (side.verdict && is_finding(*side.verdict));
 }
 
-/// A column about GPUs where a side ran on one.
-std::vector<std::string> bench_columns(bool has_device) {
+/// What sides tell of a GPU.
+struct BenchDeviceColumns {
+  bool times = false, bytes = false;
+};
+
+/// Columns about GPUs where a side ran on one.
+std::vector<std::string> bench_columns(const BenchDeviceColumns& device) {
   std::vector<std::string> columns = {"backend", ">median", ">p90", ">p99", ">cpu"};
-  if (has_device) columns.emplace_back(">on device");
-  columns.insert(columns.end(), {">first", ">load", ">runs", ">memory", "ratio", "outputs"});
+  if (device.times) columns.emplace_back(">on device");
+  columns.insert(columns.end(), {">first", ">load", ">runs", ">memory"});
+  if (device.bytes) columns.emplace_back(">device memory");
+  columns.insert(columns.end(), {"ratio", "outputs"});
   return columns;
 }
 
-std::vector<std::string> bench_row(const BenchSideReport& side, bool has_device) {
+std::string bench_bytes_text(const std::optional<std::uint64_t>& bytes) {
+  return bytes ? fmt::format("{:.0f} MiB", static_cast<double>(*bytes) / 1048576) : "-";
+}
+
+std::vector<std::string> bench_row(const BenchSideReport& side, const BenchDeviceColumns& device) {
   std::vector<std::string> row = {without_controls(side.label)};
   if (side.failure || side.wall.runs == 0) {
-    row.resize(bench_columns(has_device).size() - 1, "-");
+    row.resize(bench_columns(device).size() - 1, "-");
     row.push_back(bench_verdict_text(side));
     return row;
   }
   const auto median_or_none = [](const std::optional<Latency>& of) { return of ? seconds_text(of->median) : "-"; };
   row.insert(row.end(), {bench_median_text(side.wall), seconds_text(side.wall.p90), seconds_text(side.wall.p99),
                          median_or_none(side.cpu)});
-  if (has_device) row.push_back(median_or_none(side.on_device));
-  row.insert(row.end(),
-             {seconds_text(side.first_seconds), seconds_text(side.load_seconds), std::to_string(side.wall.runs),
-              side.peak_bytes ? fmt::format("{:.0f} MiB", static_cast<double>(*side.peak_bytes) / 1048576) : "-",
-              bench_ratio_text(side.ratio), bench_verdict_text(side)});
+  if (device.times) row.push_back(median_or_none(side.on_device));
+  row.insert(row.end(), {seconds_text(side.first_seconds), seconds_text(side.load_seconds),
+                         std::to_string(side.wall.runs), bench_bytes_text(side.peak_bytes)});
+  if (device.bytes) row.push_back(bench_bytes_text(side.device_bytes));
+  row.insert(row.end(), {bench_ratio_text(side.ratio), bench_verdict_text(side)});
   return row;
 }
 
@@ -74,11 +85,14 @@ std::vector<std::string> bench_remarks(const BenchReport& report) {
 }
 
 Table bench_table(const BenchReport& report) {
-  const bool has_device = std::any_of(report.sides.begin(), report.sides.end(),
-                                      [](const BenchSideReport& side) { return side.on_device.has_value(); });
-  Table table(bench_columns(has_device));
+  BenchDeviceColumns device;
+  for (const BenchSideReport& side : report.sides) {
+    device.times = device.times || side.on_device;
+    device.bytes = device.bytes || side.device_bytes;
+  }
+  Table table(bench_columns(device));
   for (const BenchSideReport& side : report.sides)
-    table.add(bench_row(side, has_device), bench_is_wrong(side) ? bench_red : std::string_view());
+    table.add(bench_row(side, device), bench_is_wrong(side) ? bench_red : std::string_view());
   return table;
 }
 
@@ -114,10 +128,10 @@ std::string bench_markdown(const std::vector<Benchmark>& benchmarks) {
 }
 
 std::string bench_csv(const std::vector<Benchmark>& benchmarks) {
-  Table table({"model",        "batch",         "threads", "backend",        "version",   "median_s",
-               "median_low_s", "median_high_s", "p90_s",   "p99_s",          "fastest_s", "cpu_median_s",
-               "first_s",      "load_s",        "runs",    "peak_bytes",     "ratio",     "ratio_low",
-               "ratio_high",   "differs",       "outputs", "device_median_s"});
+  Table table({"model",        "batch",         "threads", "backend",         "version",     "median_s",
+               "median_low_s", "median_high_s", "p90_s",   "p99_s",           "fastest_s",   "cpu_median_s",
+               "first_s",      "load_s",        "runs",    "peak_bytes",      "ratio",       "ratio_low",
+               "ratio_high",   "differs",       "outputs", "device_median_s", "device_bytes"});
   const auto number = [](double value) { return fmt::format("{}", value); };
   for (const Benchmark& benchmark : benchmarks) {
     for (const BenchSideReport& side : benchmark.report.sides) {
@@ -133,7 +147,8 @@ std::string bench_csv(const std::vector<Benchmark>& benchmarks) {
       const auto& ratio = side.ratio;
       row.insert(row.end(), {ratio ? number(ratio->value) : "", ratio ? number(ratio->interval.low) : "",
                              ratio ? number(ratio->interval.high) : "", ratio ? (ratio->differs ? "yes" : "no") : "",
-                             bench_verdict_text(side), side.on_device ? number(side.on_device->median) : ""});
+                             bench_verdict_text(side), side.on_device ? number(side.on_device->median) : "",
+                             side.device_bytes ? std::to_string(*side.device_bytes) : ""});
       table.add(std::move(row));
     }
   }

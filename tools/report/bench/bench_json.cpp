@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <cmath>
 
 #include "tools/report/bench/bench_parts.h"
 #include "tools/report/diagnostics.h"
@@ -47,6 +47,24 @@ Json bench_profile_json(const BenchProfile& profile) {
   return json;
 }
 
+/// In whole nanoseconds, which are shorter to write than what clocks tell.
+Json bench_time_json(const std::optional<double>& seconds) {
+  return seconds ? Json(std::round(*seconds * 1e9) / 1e9) : Json();
+}
+
+Json bench_rounds_json(const std::vector<BenchRound>& rounds) {
+  Json list = Json::array();
+  for (const BenchRound& round : rounds) {
+    Json runs = Json::array();
+    for (const RunTime& run : round) {
+      runs.push_back({bench_time_json(run.wall), bench_time_json(run.cpu)});
+      if (run.device) runs.back().push_back(bench_time_json(run.device));
+    }
+    list.push_back(std::move(runs));
+  }
+  return list;
+}
+
 Json bench_side_json(const BenchSideReport& side) {
   Json json = {{"label", side.label},          {"backend", side.backend}, {"version", side.version},
                {"device", side.device},        {"model", side.model},     {"options", side.options},
@@ -65,20 +83,12 @@ Json bench_side_json(const BenchSideReport& side) {
   if (side.ratio) json["ratio"] = bench_ratio_json(*side.ratio);
   if (side.cpu_ratio) json["cpu_ratio"] = bench_ratio_json(*side.cpu_ratio);
   if (side.peak_bytes) json["peak_bytes"] = *side.peak_bytes;
+  if (side.device_bytes) json["device_bytes"] = *side.device_bytes;
   if (side.verdict) json["verdict"] = name_of(*side.verdict);
   json["why"] = side.why;
   if (side.profile) json["profile"] = bench_profile_json(*side.profile);
   if (!side.unprofiled.empty()) json["unprofiled"] = side.unprofiled;
-  Json rounds = Json::array();
-  for (const BenchRound& round : side.rounds) {
-    Json runs = Json::array();
-    for (const RunTime& run : round) {
-      runs.push_back({run.wall, run.cpu ? Json(*run.cpu) : Json()});
-      if (run.device) runs.back().push_back(*run.device);
-    }
-    rounds.push_back(std::move(runs));
-  }
-  json["rounds"] = std::move(rounds);
+  json["rounds"] = bench_rounds_json(side.rounds);
   return json;
 }
 
@@ -110,6 +120,31 @@ BenchProfile bench_profile_from(const Json& json) {
     step.floor = known_in(one, "floor");
   }
   return profile;
+}
+
+std::optional<Interval> interval_in(const Json& json, const char* key) {
+  if (!json.contains(key)) return std::nullopt;
+  return Interval{json.at(key).at(0).get<double>(), json.at(key).at(1).get<double>()};
+}
+
+std::optional<Latency> latency_in(const Json& side, const char* key) {
+  if (!side.contains(key)) return std::nullopt;
+  const Json& json = side.at(key);
+  Latency latency;
+  latency.runs = json.at("runs").get<std::size_t>();
+  latency.median = json.at("median").get<double>();
+  latency.p90 = json.at("p90").get<double>();
+  latency.p99 = json.at("p99").get<double>();
+  latency.fastest = json.at("fastest").get<double>();
+  latency.interval = interval_in(json, "median_interval");
+  return latency;
+}
+
+std::optional<Ratio> ratio_in(const Json& side, const char* key) {
+  if (!side.contains(key)) return std::nullopt;
+  const Json& json = side.at(key);
+  return Ratio{json.at("value").get<double>(), interval_in(json, "interval").value_or(Interval()),
+               json.at("differs").get<bool>()};
 }
 
 void read_rounds(const Json& json, BenchSideReport& side) {
@@ -144,7 +179,13 @@ BenchSideReport bench_side_from(const Json& json) {
   side.first_seconds = json.value("first_seconds", 0.0);
   side.warmups = json.value("warmups", std::size_t{0});
   side.stationary = json.value("stationary", false);
+  side.wall = latency_in(json, "wall").value_or(Latency());
+  side.cpu = latency_in(json, "cpu");
+  side.on_device = latency_in(json, "on_device");
+  side.ratio = ratio_in(json, "ratio");
+  side.cpu_ratio = ratio_in(json, "cpu_ratio");
   if (json.contains("peak_bytes")) side.peak_bytes = json.at("peak_bytes").get<std::uint64_t>();
+  if (json.contains("device_bytes")) side.device_bytes = json.at("device_bytes").get<std::uint64_t>();
   const std::string verdict = json.value("verdict", "");
   for (int i = 0; i <= static_cast<int>(Verdict::mismatch); ++i)
     if (verdict == name_of(static_cast<Verdict>(i))) side.verdict = static_cast<Verdict>(i);
@@ -178,11 +219,6 @@ Benchmark benchmark_from(const Json& json) {
   report.reached_goal = json.value("reached_goal", true);
   report.cancelled = json.value("cancelled", false);
   for (const Json& side : json.at("sides")) report.sides.push_back(bench_side_from(side));
-  const auto first = std::find_if(report.sides.begin(), report.sides.end(),
-                                  [](const BenchSideReport& side) { return !side.failure && !side.rounds.empty(); });
-  if (first == report.sides.end()) return benchmark;
-  const std::vector<BenchRound> base = first->rounds;
-  for (BenchSideReport& side : report.sides) summarize(side, &side == &*first ? std::vector<BenchRound>() : base, 0);
   return benchmark;
 }
 

@@ -126,34 +126,29 @@ void map_prelu(WriteCall& call) {
   call.result(binary(call, "ADD", unary(call, "RELU", x), below));
 }
 
-/// alpha (e^min(x / scale, 0) - 1), the part of ELU and its kin below 0.
-ValueId below_zero(WriteCall& call, ValueId x, double scale, double alpha) {
-  ValueId negative = binary(call, "MINIMUM", x, 0.0);
-  if (scale != 1) negative = binary(call, "MUL", negative, 1 / scale);
-  return binary(call, "MUL", unary(call, "ELU", negative), alpha);
+/// max(x, 0) + alpha (e^min(x / scale, 0) - 1): ELU and its kin.
+ValueId bent_at_zero(WriteCall& call, ValueId x, double scale, double alpha) {
+  const ValueId above = unary(call, "RELU", x);
+  ValueId below = binary(call, "MINIMUM", x, 0.0);
+  if (scale != 1) below = binary(call, "MUL", below, 1 / scale);
+  below = binary(call, "MUL", unary(call, "ELU", below), alpha);
+  return binary(call, "ADD", above, below);
 }
 
 void map_elu(WriteCall& call) {
   const double alpha = call.real("alpha", 1);
   const ValueId x = call.input(0);
-  if (alpha == 1) return call.result(unary(call, "ELU", x));
-  const ValueId above = unary(call, "RELU", x);
-  call.result(binary(call, "ADD", above, below_zero(call, x, 1, alpha)));
+  call.result(alpha == 1 ? unary(call, "ELU", x) : bent_at_zero(call, x, 1, alpha));
 }
 
 void map_celu(WriteCall& call) {
   const double alpha = call.real("alpha", 1);
-  const ValueId x = call.input(0);
-  const ValueId above = unary(call, "RELU", x);
-  call.result(binary(call, "ADD", above, below_zero(call, x, alpha, alpha)));
+  call.result(bent_at_zero(call, call.input(0), alpha, alpha));
 }
 
 void map_selu(WriteCall& call) {
   const double alpha = call.real("alpha", 1.6732631921768188), gamma = call.real("gamma", 1.0507010221481323);
-  const ValueId x = call.input(0);
-  const ValueId above = unary(call, "RELU", x);
-  const ValueId sum = binary(call, "ADD", above, below_zero(call, x, 1, alpha));
-  call.result(binary(call, "MUL", sum, gamma));
+  call.result(binary(call, "MUL", bent_at_zero(call, call.input(0), 1, alpha), gamma));
 }
 
 /// max(x, 0) + log(1 + e^-|x|)

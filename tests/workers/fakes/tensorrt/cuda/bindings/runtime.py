@@ -23,6 +23,11 @@ def cudaFree(address):
     return (OK if blocks.pop(address, None) else cudaError_t.cudaErrorInvalidValue,)
 
 
+def cudaMemGetInfo():
+    total = 1 << 30
+    return OK, total - sum(map(len, blocks.values())), total
+
+
 def cudaMemcpy(target, source, size, kind):
     device = target if kind is cudaMemcpyKind.cudaMemcpyHostToDevice else source
     if device not in blocks or len(blocks[device]) < size:

@@ -1,4 +1,4 @@
-#include "libonnxkit/cuda/libraries/shared_library.h"
+#include "libonnxkit/base/system/shared_library.h"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -8,17 +8,17 @@
 
 #include <fmt/core.h>
 
-namespace onnxkit::cuda {
+namespace onnxkit {
 namespace {
 
 namespace fs = std::filesystem;
 
-std::string_view variable(const char* name) {
+std::string_view environment_variable(const char* name) {
   const char* text = std::getenv(name);
   return text ? text : "";
 }
 
-void split(std::string_view list, std::vector<fs::path>& into) {
+void split_folders(std::string_view list, std::vector<fs::path>& into) {
   while (!list.empty()) {
     const std::size_t end = std::min(list.find(':'), list.size());
     if (end != 0) into.emplace_back(list.substr(0, end));
@@ -26,7 +26,7 @@ void split(std::string_view list, std::vector<fs::path>& into) {
   }
 }
 
-std::vector<fs::path> folders_in(const fs::path& folder) {
+std::vector<fs::path> sorted_folders_in(const fs::path& folder) {
   std::vector<fs::path> all;
   std::error_code status;
   for (fs::directory_iterator at(folder, status), end; !status && at != end; at.increment(status)) {
@@ -40,9 +40,9 @@ std::vector<fs::path> folders_in(const fs::path& folder) {
 /// PREFIX/lib/python3.N/site-packages/nvidia/PACKAGE/lib
 void add_packages(const fs::path& prefix, std::vector<fs::path>& into) {
   if (prefix.empty()) return;
-  for (const fs::path& version : folders_in(prefix / "lib")) {
+  for (const fs::path& version : sorted_folders_in(prefix / "lib")) {
     if (!version.filename().string().starts_with("python3")) continue;
-    for (const fs::path& package : folders_in(version / "site-packages" / "nvidia")) {
+    for (const fs::path& package : sorted_folders_in(version / "site-packages" / "nvidia")) {
       std::error_code status;
       if (fs::is_directory(package / "lib", status)) into.push_back(package / "lib");
     }
@@ -50,11 +50,11 @@ void add_packages(const fs::path& prefix, std::vector<fs::path>& into) {
 }
 
 /// The folder above the one that holds a program, found as a shell finds it.
-fs::path prefix_of(std::string_view program) {
+fs::path prefix_of_program(std::string_view program) {
   if (program.empty()) return {};
   if (program.find('/') != std::string_view::npos) return fs::path(program).parent_path().parent_path();
   std::vector<fs::path> folders;
-  split(variable("PATH"), folders);
+  split_folders(environment_variable("PATH"), folders);
   for (const fs::path& folder : folders) {
     std::error_code status;
     if (fs::exists(folder / program, status)) return folder.parent_path();
@@ -62,7 +62,7 @@ fs::path prefix_of(std::string_view program) {
   return {};
 }
 
-std::string path_of(void* handle, const std::string& asked) {
+std::string opened_path_of(void* handle, const std::string& asked) {
   link_map* map = nullptr;
   if (::dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 && map && map->l_name && *map->l_name) return map->l_name;
   return asked;
@@ -72,18 +72,18 @@ std::string path_of(void* handle, const std::string& asked) {
 
 LibraryPlaces LibraryPlaces::of_environment(std::string_view python) {
   LibraryPlaces places;
-  if (const std::string_view own = variable("ONNXKIT_CUDA_PATH"); !own.empty()) {
-    split(own, places.folders);
+  if (const std::string_view own = environment_variable("ONNXKIT_CUDA_PATH"); !own.empty()) {
+    split_folders(own, places.folders);
     return places;
   }
   places.folders.emplace_back();
-  for (const std::string_view root : {variable("CUDA_HOME"), std::string_view("/usr/local/cuda")}) {
+  for (const std::string_view root : {environment_variable("CUDA_HOME"), std::string_view("/usr/local/cuda")}) {
     if (root.empty()) continue;
     for (const char* folder : {"lib64", "lib"}) places.folders.push_back(fs::path(root) / folder);
   }
-  add_packages(fs::path(variable("VIRTUAL_ENV")), places.folders);
-  add_packages(fs::path(variable("CONDA_PREFIX")), places.folders);
-  add_packages(prefix_of(python), places.folders);
+  add_packages(fs::path(environment_variable("VIRTUAL_ENV")), places.folders);
+  add_packages(fs::path(environment_variable("CONDA_PREFIX")), places.folders);
+  add_packages(prefix_of_program(python), places.folders);
   return places;
 }
 
@@ -95,7 +95,7 @@ Result<SharedLibrary> SharedLibrary::open(const LibraryPlaces& places, std::init
       std::error_code status;
       if (!folder.empty() && !fs::exists(path, status)) continue;
       if (void* handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL))
-        return SharedLibrary(handle, path_of(handle, path));
+        return SharedLibrary(handle, opened_path_of(handle, path));
       const char* why = ::dlerror();
       if (!folder.empty() && refusal.empty()) refusal = why ? why : path;
     }
@@ -109,4 +109,4 @@ Result<SharedLibrary> SharedLibrary::open(const LibraryPlaces& places, std::init
 
 void* SharedLibrary::symbol(const char* name) const { return ::dlsym(handle_, name); }
 
-}  // namespace onnxkit::cuda
+}  // namespace onnxkit

@@ -8,7 +8,7 @@
 
 #include "onnxkit/result.h"
 
-namespace onnxkit::cuda {
+namespace onnxkit {
 
 /// Where the libraries of CUDA may lie.
 struct LibraryPlaces {
@@ -46,4 +46,4 @@ class SharedLibrary {
   std::string path_;
 };
 
-}  // namespace onnxkit::cuda
+}  // namespace onnxkit
