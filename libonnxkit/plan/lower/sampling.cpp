@@ -18,6 +18,9 @@ double grid_position(std::int64_t i, std::int64_t size, bool aligns_corners) {
   return size == 1 ? -1 : 2 * at / (count - 1) - 1;
 }
 
+/// 64 MiB: each plan holds its positions.
+constexpr std::int64_t most_position_numbers = std::int64_t{1} << 24;
+
 /// Constant positions [points, axes + 1], the innermost axis first and a 1 behind, times the matrices.
 Unlowered lower_affine_grid(LowerCall& call) {
   if (!is_narrow_real(call.output_type(0))) return "only for real numbers of 32 bits and less";
@@ -30,6 +33,7 @@ Unlowered lower_affine_grid(LowerCall& call) {
   if (theta.dims != Dims{(*size)[0], axes, axes + 1} || element_count(out) == 0) return "operands of other forms";
   const Dims sizes(size->begin() + 2, size->end());
   const std::int64_t points = element_count(sizes);
+  if (points > most_position_numbers / (axes + 1)) return "there would be many positions";
   const bool aligns_corners = call.integer("align_corners") != 0;
   std::vector<float> positions;
   for (std::int64_t i = 0; i < points; ++i) {

@@ -1,4 +1,5 @@
 // DFT and STFT: products with a constant matrix, whose rows and columns are the real and imaginary parts of numbers side by side.
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
@@ -130,9 +131,10 @@ Unlowered lower_stft(LowerCall& call) {
       .length = length, .given = length, .in_parts = parts, .is_onesided = call.integer("onesided", 1) != 0};
   if (t.is_onesided && parts != 1) return "parts of another number";
   if (!fits(t)) return long_lines;
-  View frames = signal;  // they overlap
-  frames.dims = {signal.dims[0], (signal.dims[1] - length) / step->front() + 1, length, parts};
-  frames.strides = {signal.dims[1] * parts, step->front() * parts, parts, 1};
+  const std::int64_t apart = std::min(step->front(), signal.dims[1]);  // beyond this there is one frame
+  View frames = signal;                                                // they overlap
+  frames.dims = {signal.dims[0], (signal.dims[1] - length) / apart + 1, length, parts};
+  frames.strides = {signal.dims[1] * parts, apart * parts, parts, 1};
   if (call.has_input(2)) {
     const View window = reshaped_or_copied(call, call.as_real(call.input(2)), {length, 1});
     Expression e;
