@@ -25,6 +25,14 @@ void infer_skip_normalization(InferContext& context) {
   context.copy_shape(0, 3);
 }
 
+/// The second output is the sum that is normalised.
+void infer_skip_groups(InferContext& context) {
+  context.copy_shape(0, 0);
+  if (!context.has_output(1)) return;
+  context.set_elem(1, context.input_elem(0));
+  context.copy_shape(0, 1);
+}
+
 void infer_bias_dropout(InferContext& context) {
   context.copy_shape(0, 0);
   context.set_elem(1, ElementType::boolean);
@@ -130,6 +138,8 @@ Dim divided_microsoft(InferContext& context, Dim a, Dim b) {
   return context.dims().exact_div(a, b).value_or(Dim());
 }
 
+/// Attention and QAttention; `typed` is the input of the type of the results.
+template <std::size_t past_input, std::size_t typed>
 void infer_attention_microsoft(InferContext& context) {
   const Shape* input = context.input_shape(0);
   const Shape* weights = context.input_shape(1);
@@ -140,9 +150,9 @@ void infer_attention_microsoft(InferContext& context) {
   context.set_shape(0, {(*input)[0], (*input)[1], hidden});
   if (!context.has_output(1)) return;
   const Dim heads = positive(context.find_integer("num_heads"));
-  const Shape* past = context.input_shape(4);
-  const Dim before = !context.has_input(4) ? Dim(0) : past && past->size() == 5 ? (*past)[3] : Dim();
-  context.set_elem(1, context.input_elem(0));
+  const Shape* past = context.input_shape(past_input);
+  const Dim before = !context.has_input(past_input) ? Dim(0) : past && past->size() == 5 ? (*past)[3] : Dim();
+  context.set_elem(1, context.input_elem(typed));
   context.set_shape(
       1, {2, (*input)[0], heads, context.dims().add(before, (*input)[1]), divided_microsoft(context, hidden, heads)});
 }
@@ -249,6 +259,40 @@ void infer_global_average_pool(InferContext& context) {
   context.set_shape(0, std::move(result));
 }
 
+void infer_quantized_mean(InferContext& context) {
+  const Shape* shape = context.input_shape(0);
+  if (!shape) return;
+  const auto axes = context.integers("axes");
+  std::vector<bool> goes(shape->size(), !axes || axes->empty());
+  for (const std::int64_t given : axes.value_or(std::vector<std::int64_t>())) {
+    const auto axis = resolve_axis(context, given, shape->size(), at_attribute("axes"));
+    if (!axis) return;
+    goes[*axis] = true;
+  }
+  const bool keeps = context.integer("keepdims", 1) != 0;
+  Shape result;
+  for (std::size_t i = 0; i < goes.size(); ++i) {
+    if (!goes[i] || keeps) result.push_back(goes[i] ? Dim(1) : (*shape)[i]);
+  }
+  context.set_shape(0, std::move(result));
+}
+
+/// Bytes hold several numbers, side by side along the last axis.
+void infer_gathered_blocks(InferContext& context) {
+  const Shape* data = context.input_shape(0);
+  const Shape* indices = context.input_shape(1);
+  if (!data || !indices || data->empty()) return;
+  const auto axis = resolve_axis(context, context.integer("gather_axis"), data->size(), at_attribute("gather_axis"));
+  const std::int64_t bits = context.integer("bits", 4);
+  if (!axis || (bits != 2 && bits != 4 && bits != 8)) return;
+  Shape numbers = *data;
+  if (context.input_elem(0) == ElementType::uint8) numbers.back() = context.dims().mul(numbers.back(), 8 / bits);
+  Shape result(numbers.begin(), numbers.begin() + static_cast<std::ptrdiff_t>(*axis));
+  result.insert(result.end(), indices->begin(), indices->end());
+  result.insert(result.end(), numbers.begin() + static_cast<std::ptrdiff_t>(*axis) + 1, numbers.end());
+  context.set_shape(0, std::move(result));
+}
+
 /// Inputs come in threes (tensor, scale, zero point) behind the result's scale and zero point.
 void infer_qlinear_concat(InferContext& context) {
   const Shape* first = context.input_shape(2);
@@ -328,10 +372,15 @@ void register_microsoft(InferRegistry& registry) {
   add({"MatMulNBits", "MatMulBnb4"}, infer_packed_matmul);
   add({"FusedGemm"}, infer_gemm_microsoft<1>, {.cost = cost::gemm});
   add({"QGemm"}, infer_qgemm);
-  add({"Attention"}, infer_attention_microsoft);
+  add({"Attention"}, infer_attention_microsoft<4, 0>);
+  add({"QAttention"}, infer_attention_microsoft<8, 2>);
   add({"MultiHeadAttention", "DecoderMaskedMultiHeadAttention"}, infer_multi_head_attention);
   add({"GroupQueryAttention"}, infer_group_query_attention);
   add({"EmbedLayerNormalization"}, infer_embed_normalization, {.inputs = {{0, Role::row, 2}, {1, Role::row, 4}}});
+  add({"QEmbedLayerNormalization"}, infer_embed_normalization, {.inputs = {{0, Role::row, 2}, {1, Role::row, 4}}});
+  add({"SkipGroupNorm"}, infer_skip_groups);
+  add({"QLinearReduceMean"}, infer_quantized_mean);
+  add({"GatherBlockQuantized"}, infer_gathered_blocks, {.inputs = {{1, Role::row, 0}}});
   add({"Tokenizer"}, infer_tokenizer);
   add({"MurmurHash3"}, infer_hash);
   add({"ReduceSumInteger"}, infer_integer_sum);

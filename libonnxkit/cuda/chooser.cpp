@@ -175,6 +175,7 @@ Result<Chosen> Chooser::choose(const plan::Step& step, const Preparation& prepar
                     .by = fmt::format("a generated kernel for few rows, faster than {}", text_of(made[0]))};
   }
   chosen.by = text_of(made[number]);
+  if (made.size() > 1) chosen.by += ", faster than " + text_of(made[number == 0 ? 1 : 0]);
   if (has_kernel) chosen.by += ", faster than a generated kernel for few rows";
   chosen.library = std::move(made[number]);
   return chosen;

@@ -138,6 +138,29 @@ Statistics statistics_over(LowerCall& call, const View& view, const std::vector<
   return found;
 }
 
+std::optional<View> normalized_groups(LowerCall& call, const View& x, std::int64_t groups) {
+  const Lane lane = lane_of(x.type);
+  const std::int64_t channels = x.dims[1];
+  if (groups < 1 || channels % groups != 0) return std::nullopt;
+  const std::int64_t rest = element_count(std::span(x.dims).subspan(2));
+  const View split = reshaped_or_copied(call, x, {x.dims[0], groups, channels / groups, rest});
+  const Statistics found = statistics_over(call, split, {false, false, true, true});
+  Expression e;
+  const auto epsilon = static_cast<double>(call.real("epsilon", 1e-5F));
+  const Expression::Number shifted = e.apply(Operation::add, e.input(1, lane), e.constant(lane, epsilon));
+  Expression::Number y = e.apply(Operation::divide, e.input(0, lane), e.apply(Operation::square_root, shifted));
+  std::vector<View> inputs = {found.centered, found.variance};
+  for (std::size_t i = 1; i <= 2; ++i) {
+    if (call.input(i).size() != channels) return std::nullopt;
+    const View weight = stored_as(call, call.input(i), x.type);
+    inputs.push_back(reshaped_or_copied(call, weight, {groups, channels / groups, 1}));
+    y = e.apply(i == 1 ? Operation::multiply : Operation::add, y, e.input(i + 1, lane));
+  }
+  const View result = call.make_like(x.type, split.dims, found.centered);
+  call.emit_map(e, std::move(inputs), result);
+  return reshaped_or_copied(call, result, x.dims);
+}
+
 std::vector<bool> last_axes(std::size_t rank, std::size_t first) {
   std::vector<bool> goes(rank, false);
   std::fill(goes.begin() + static_cast<std::ptrdiff_t>(first), goes.end(), true);

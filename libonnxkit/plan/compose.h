@@ -36,6 +36,8 @@ struct Statistics {
   View mean, variance, centered;
 };
 Statistics statistics_over(LowerCall& call, const View& view, const std::vector<bool>& goes);
+/// x [n, c, ...] of float32 or float64, normalised within groups of channels, times input 1 plus input 2 by channel; nothing where the sizes do not fit.
+std::optional<View> normalized_groups(LowerCall& call, const View& x, std::int64_t groups);
 /// The axes from `first` on, for reduced.
 std::vector<bool> last_axes(std::size_t rank, std::size_t first);
 /// output 0 is this view, converted to the stored type of the output and under its sizes.

@@ -7,9 +7,24 @@
 #include "libonnxkit/base/dtype/dtype.h"
 
 namespace onnxkit::plan {
-namespace {
 
-bool is_byte_type(ElementType type) { return type == ElementType::int8 || type == ElementType::uint8; }
+bool is_byte(ElementType type) { return type == ElementType::int8 || type == ElementType::uint8; }
+bool is_quantized_integer(ElementType type) {
+  return is_byte(type) || type == ElementType::int16 || type == ElementType::uint16;
+}
+
+Expression::Number saturated(Expression& e, Expression::Number quotient, std::optional<Expression::Number> zero,
+                             ElementType type) {
+  const Lane lane = e.lane(quotient);
+  Expression::Number whole = e.apply(Operation::round_half_even, quotient);
+  whole = e.apply(Operation::select, e.apply(Operation::is_nan, whole), e.constant(lane, 0), whole);
+  if (zero) whole = e.apply(Operation::add, whole, e.convert(*zero, lane));
+  whole = e.apply(Operation::maximum, whole, e.constant(lane, static_cast<double>(least_of(type))));
+  whole = e.apply(Operation::minimum, whole, e.constant(lane, static_cast<double>(greatest_of(type))));
+  return e.convert(whole, Lane::i64);
+}
+
+namespace {
 
 /// A scale with which quotients are ordinary numbers of float32.
 bool is_ordinary(double scale) { return std::isfinite(scale) && scale > 1e-30 && scale < 1e30; }
@@ -78,7 +93,7 @@ bool emit_integers(LowerCall& call, IntegerOperands operands, IntegerConvolution
 }
 
 bool are_bytes(LowerCall& call, const IntegerInputs& inputs) {
-  return is_byte_type(call.input_type(inputs.x)) && is_byte_type(call.input_type(inputs.weights)) &&
+  return is_byte(call.input_type(inputs.x)) && is_byte(call.input_type(inputs.weights)) &&
          call.is_stored_constant(inputs.weights) && call.input(inputs.x).size() != 0 &&
          call.input(inputs.weights).size() != 0 && element_count(call.output_dims(0)) != 0;
 }
@@ -88,7 +103,7 @@ bool are_bytes(LowerCall& call, const IntegerInputs& inputs) {
 std::optional<Requantization> requantization_of(LowerCall& call, std::size_t x_scale, std::size_t weight_scale,
                                                 std::size_t y_scale, std::size_t y_zero, ElementType type,
                                                 double alpha) {
-  if (!is_byte_type(type)) return std::nullopt;
+  if (!is_byte(type)) return std::nullopt;
   const auto x = call.constant_reals(x_scale), weights = call.constant_reals(weight_scale),
              y = call.constant_reals(y_scale);
   const auto zero = call.constant_reals(y_zero);
@@ -181,7 +196,7 @@ std::optional<View> multiplied_integers(LowerCall& call, const IntegerInputs& in
   if (!emit_integers(call, {image, filter, *zero, as_image(matrix, n), *bias}, std::move(parameters),
                      std::move(requantization)))
     return std::nullopt;
-  return *reshaped(matrix, call.output_dims(0));
+  return *reshaped(matrix, inputs.result ? *inputs.result : call.output_dims(0));
 }
 
 }  // namespace onnxkit::plan

@@ -5,6 +5,13 @@
 // Products and convolutions of bytes as steps over integers.
 namespace onnxkit::plan {
 
+bool is_byte(ElementType type);
+/// Of 8 or 16 bits.
+bool is_quantized_integer(ElementType type);
+/// The quotient rounded, halves to even, with the zero point added and kept in the range of the type; NaN counts as 0.
+Expression::Number saturated(Expression& e, Expression::Number quotient, std::optional<Expression::Number> zero,
+                             ElementType type);
+
 using Requantization = IntegerConvolutionParameters::Requantization;
 
 /// The inputs of a node that a step over integers reads.
@@ -12,6 +19,7 @@ struct IntegerInputs {
   std::size_t x = 0, weights = 1, x_zero = 2, weight_zero = 3;
   std::optional<std::size_t> bias = {};
   bool turns_x = false, turns_weights = false;  ///< of products: a matrix is transposed first
+  std::optional<Dims> result = {};              ///< of products: its sizes, if not those of output 0
 };
 
 /// From round(sum * alpha * x_scale * weight_scale / y_scale) + y_zero. Nothing where these are not constants of ordinary size or the type is not of bytes.

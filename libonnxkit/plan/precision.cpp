@@ -151,8 +151,11 @@ class Narrowing {
       for (const auto& [known, narrow] : conversions_)
         if (known == from) return narrow;
     }
-    const View to = new_view(from);
-    add_conversion(from, to, step.nodes);
+    View once = from;
+    for (std::size_t axis = 0; axis < once.rank(); ++axis)
+      if (once.strides[axis] == 0) once.dims[axis] = 1;
+    const View part = new_view(once), to = broadcast_to(part, from.dims);
+    add_conversion(once, part, step.nodes);
     if (is_shared) conversions_.emplace_back(from, to);
     return to;
   }

@@ -45,16 +45,38 @@ std::optional<Convolution> convolution_of(const Node& operation) {
   return c;
 }
 
-/// A graph, read and found sound: an attention, or one convolution, then pointwise operations each on the result before.
+/// A product of two matrices of three axes.
+struct Product {
+  Tensor a, b, y;
+};
+
+std::optional<Product> product_of(const Node& operation) {
+  const Node* description = operation.node(Attribute::operation_product);
+  const auto a = tensor_of(operation.node(Attribute::product_a)), b = tensor_of(operation.node(Attribute::product_b)),
+             y = tensor_of(operation.node(Attribute::product_c));
+  if (!description || description->one<DataType>(Attribute::product_precision) != DataType::f32 || !a || !b || !y)
+    return std::nullopt;
+  // cuDNN 9.26 has no engine for a chain behind a product of four axes.
+  if (a->rank != 3 || b->rank != 3 || y->rank != 3 || a->type != b->type) return std::nullopt;
+  const bool fits = a->dims[1] == b->dims[1] && a->dims[1] == y->dims[1] && a->dims[3] == b->dims[2] &&
+                    y->dims[2] == a->dims[2] && y->dims[3] == b->dims[3];
+  return fits ? std::optional(Product{*a, *b, *y}) : std::nullopt;
+}
+
+/// A graph, read and found sound: an attention, or one convolution or product, then pointwise operations each on the result before.
 struct Graph {
   std::optional<Attention> attention;
+  std::optional<Product> product;
   Convolution convolution;
   std::vector<Pointwise> pointwise;
 
-  const Tensor& output() const { return pointwise.empty() ? convolution.y : pointwise.back().y; }
+  const Tensor& output() const {
+    return !pointwise.empty() ? pointwise.back().y : product ? product->y : convolution.y;
+  }
   std::vector<const Tensor*> operands() const {
     if (attention) return operands_of(*attention);
-    std::vector<const Tensor*> all = {&convolution.x, &convolution.w, &output()};
+    std::vector<const Tensor*> all = {product ? &product->a : &convolution.x, product ? &product->b : &convolution.w,
+                                      &output()};
     for (const Pointwise& p : pointwise)
       if (p.b) all.push_back(&*p.b);
     return all;
@@ -81,7 +103,12 @@ std::optional<Graph> graph_of(const Node& node) {
     const Node& operation = *static_cast<const Node*>(operations[i]);
     const bool is_last = i + 1 == operations.size();
     const Tensor* y = nullptr;
-    if (i == 0) {
+    if (i == 0 && operation.type == DescriptorType::product_operation) {
+      graph.product = product_of(operation);
+      if (!graph.product) return std::nullopt;
+      y = &graph.product->y;
+      ids = {graph.product->a.id, graph.product->b.id};
+    } else if (i == 0) {
       const auto convolution = convolution_of(operation);
       if (operation.type != DescriptorType::convolution_operation || !convolution) return std::nullopt;
       graph.convolution = *convolution;
@@ -138,12 +165,20 @@ double sum_at(const Convolution& c, const Pointers& pointers, const std::int64_t
   return sum;
 }
 
+double sum_at(const Product& p, const Pointers& pointers, const std::int64_t (&index)[4]) {
+  double sum = 0;
+  for (std::int64_t k = 0; k < p.a.dims[3]; ++k)
+    sum += read(p.a, pointers, {0, index[1], index[2], k}) * read(p.b, pointers, {0, index[1], k, index[3]});
+  return sum;
+}
+
 void compute(const Graph& graph, const Pointers& pointers, bool is_tf32) {
   const Tensor& y = graph.output();
   for (std::int64_t at = 0; at < y.dims[0] * y.dims[1] * y.dims[2] * y.dims[3]; ++at) {
     const std::int64_t index[4] = {at / (y.dims[1] * y.dims[2] * y.dims[3]), at / (y.dims[2] * y.dims[3]) % y.dims[1],
                                    at / y.dims[3] % y.dims[2], at % y.dims[3]};
-    double value = sum_at(graph.convolution, pointers, index, is_tf32);
+    double value =
+        graph.product ? sum_at(*graph.product, pointers, index) : sum_at(graph.convolution, pointers, index, is_tf32);
     for (const Pointwise& p : graph.pointwise) {
       const double b = p.b ? read(*p.b, pointers, index) : 0;
       if (p.mode == PointwiseMode::add) value += b;
@@ -168,7 +203,7 @@ bool is_fused_form(const Graph& graph) {
 }
 
 std::vector<std::int64_t> engines_of(const Graph& graph, HeuristicMode mode) {
-  if (graph.attention) return {1};
+  if (graph.attention || graph.product) return {1};
   const bool is_double = graph.convolution.x.type == ElementType::float64;
   if (is_double) return {};
   if (graph.convolution.x.type == ElementType::float32 && !is_fused_form(graph)) return {1};
@@ -221,7 +256,8 @@ Status finalize(Node& node) {
       break;
     case DescriptorType::operation_graph:
       if (!graph_of(node))
-        return refuse(not_supported, "a graph that is neither a chain behind a convolution nor an attention");
+        return refuse(not_supported,
+                      "a graph that is neither a chain behind a convolution or a product nor an attention");
       break;
     case DescriptorType::heuristic:
       if (!node.node(Attribute::heuristic_graph) || !node.node(Attribute::heuristic_graph)->is_final)

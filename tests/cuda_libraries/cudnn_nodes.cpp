@@ -129,6 +129,11 @@ std::optional<Tensor> tensor_of(const Node* node) {
   tensor.type = *element_type(*type);
   tensor.id = *id;
   tensor.alignment = *alignment;
+  tensor.rank = tensor.dims.size();
+  if (tensor.rank == 3 && tensor.strides.size() == 3) {
+    tensor.strides.insert(tensor.strides.begin(), tensor.dims[0] * tensor.strides[0]);
+    tensor.dims.insert(tensor.dims.begin(), 1);
+  }
   const auto is_positive = [](std::int64_t value) { return value > 0; };
   if (tensor.dims.size() != 4 || tensor.strides.size() != 4 || tensor.alignment <= 0 ||
       !std::all_of(tensor.dims.begin(), tensor.dims.end(), is_positive) ||

@@ -75,7 +75,8 @@ std::optional<Rule> rule_of(Attribute name);
 struct Tensor {
   std::int64_t id = 0, alignment = 0;
   ElementType type = ElementType::float32;
-  Dims dims, strides;
+  Dims dims, strides;    ///< of four axes; those of three get one of one element in front
+  std::size_t rank = 4;  ///< as it was given
   bool is_virtual = false, is_by_value = false;
 };
 std::optional<Tensor> tensor_of(const Node* node);

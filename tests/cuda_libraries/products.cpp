@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "libonnxkit/cuda/libraries/cublaslt_library.h"
+#include "libonnxkit/cuda/libraries/cudnn_product.h"
 #include "libonnxkit/cuda/libraries/product_layout.h"
 #include "tests/cuda_libraries/support.h"
 
@@ -279,6 +280,73 @@ TEST_CASE("factors of float8 whose terms do not lie side by side are refused") {
   CHECK(bench.outcome(bench.step({a, a}, d)) == "factors of float8 whose terms do not lie side by side");
   const View wide = bench.scene.make(ElementType::float64, {32, 32});
   CHECK(bench.outcome(bench.step({a, swapped(a)}, wide)) == "an output of another type than the factors");
+}
+
+/// By cuDNN, which is asked only where engines are measured: "cudnn engine 1", or why not.
+std::string fused_outcome(Bench& bench, const plan::Step& step, double tolerance) {
+  const auto functions = cuda::cudnn::open(stand_ins());
+  REQUIRE(functions);
+  auto session = std::make_shared<cuda::CudnnSession>();
+  session->functions = *functions;
+  REQUIRE(functions->create(&session->handle) == cuda::cudnn::success);
+  const cuda::Preparation preparation{.plan = bench.scene.plan};
+  auto written = cuda::write_product_graph(step, preparation, session);
+  if (!written) return written.error().diagnostic.message;
+  auto prepared = std::make_shared<cuda::CudnnPrepared>(std::move(written->prepared));
+  if (auto chosen = prepared->graph->choose({.forbidden = {}, .most_workspace = preparation.most_workspace}, 1);
+      !chosen)
+    return chosen.error().diagnostic.message;
+  const std::vector<double> expected = expected_product(bench.scene, step);
+  cuda::LibraryStep made;
+  made.call = std::make_unique<cuda::CudnnCall>(prepared, written->operands, false);
+  run(bench.scene, made);
+  CHECK(product_error(bench.scene, step, expected) < tolerance);
+  return made.call->text();
+}
+
+TEST_CASE("cuDNN takes whole what cuBLASLt has in part") {
+  constexpr double half = 1e-3, brain = 8e-3;
+  const Expression gelu_erf = epilogue([](Expression& e, auto sum) {
+    const auto x = e.apply(Operation::add, sum, e.input(1, Lane::f32));
+    const auto constant = [&](double value) { return e.constant(Lane::f32, value); };
+    const auto inner = e.apply(Operation::erf, e.apply(Operation::multiply, x, constant(0.7071067811865476)));
+    e.apply(Operation::multiply, e.apply(Operation::multiply, x, constant(0.5)),
+            e.apply(Operation::add, inner, constant(1)));
+  });
+  const Expression scaled_swish = epilogue([](Expression& e, auto sum) {
+    const auto scaled = e.apply(Operation::multiply, sum, e.constant(Lane::f32, 0.25));
+    const auto x = e.apply(Operation::add, scaled, e.input(1, Lane::f32));
+    e.apply(Operation::multiply, x, e.apply(Operation::sigmoid, x));
+  });
+  const auto product = [](Bench& bench, ElementType type, const Expression& e, bool b_swaps, bool has_rows) {
+    const View a = bench.scene.make(type, {9, 16}), d = bench.scene.make(type, {9, 24});
+    const View b = b_swaps ? swapped(bench.scene.make(type, {24, 16})) : bench.scene.make(type, {16, 24});
+    const View addend =
+        has_rows ? bench.scene.make(type, {9, 24}) : plan::broadcast_to(bench.scene.make(type, {24}), Dims{9, 24});
+    return bench.step({a, b, addend}, d, e);
+  };
+  for (const bool b_swaps : {false, true}) {
+    for (const bool has_rows : {false, true}) {
+      Bench bench;
+      const auto outcome = [&](ElementType type, const Expression& e, double tolerance) {
+        return fused_outcome(bench, product(bench, type, e, b_swaps, has_rows), tolerance);
+      };
+      CHECK(outcome(ElementType::float16, gelu_erf, half) == "cudnn engine 1");
+      CHECK(outcome(ElementType::bfloat16, gelu_erf, brain) == "cudnn engine 1");
+      CHECK(outcome(ElementType::float16, scaled_swish, half) == "cudnn engine 1");
+    }
+  }
+  Bench bench;
+  CHECK(fused_outcome(bench, product(bench, ElementType::float32, gelu_erf, false, false), half) ==
+        "a product of float");
+  CHECK(fused_outcome(bench, product(bench, ElementType::float16, gelu_tanh(), false, false), half) ==
+        "an epilogue that cuBLASLt has");
+  plan::Step other = product(bench, ElementType::float16, gelu_erf, false, false);
+  other.inputs[2] = other.outputs[0];
+  CHECK(fused_outcome(bench, other, half) == "an operand lies where the product is written");
+  other = product(bench, ElementType::float16, gelu_erf, false, false);
+  other.outputs[0] = swapped(bench.scene.make(ElementType::float16, {24, 9}));
+  CHECK(fused_outcome(bench, other, half) == "an output in another order than rows");
 }
 
 TEST_CASE("float32 is rounded to TF32 only when that is allowed") {

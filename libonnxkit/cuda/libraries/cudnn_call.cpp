@@ -32,4 +32,32 @@ std::optional<cudnn::DataType> cudnn_type_of(ElementType type) {
   }
 }
 
+std::optional<cudnn::PointwiseMode> cudnn_mode_of(EpilogueLink::Kind kind) {
+  using Link = EpilogueLink::Kind;
+  switch (kind) {
+    case Link::scale:
+      return cudnn::PointwiseMode::multiply;
+    case Link::add:
+      return cudnn::PointwiseMode::add;
+    case Link::relu:
+      return cudnn::PointwiseMode::relu;
+    case Link::minimum:
+      return cudnn::PointwiseMode::minimum;
+    case Link::sigmoid:
+      return cudnn::PointwiseMode::sigmoid;
+    case Link::tanh:
+      return cudnn::PointwiseMode::tanh;
+    case Link::swish:
+      return cudnn::PointwiseMode::swish;
+    case Link::gelu_erf:
+      return cudnn::PointwiseMode::gelu;
+    case Link::gelu_tanh:
+      return cudnn::PointwiseMode::gelu_tanh;
+    case Link::times:
+    case Link::round_to:
+      return std::nullopt;
+  }
+  return std::nullopt;
+}
+
 }  // namespace onnxkit::cuda

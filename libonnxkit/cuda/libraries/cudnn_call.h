@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "libonnxkit/cuda/libraries/cudnn_graph.h"
+#include "libonnxkit/cuda/libraries/epilogue.h"
 
 // What cuDNN makes of a step: a graph that steps of equal description share, with the operands of one.
 namespace onnxkit::cuda {
@@ -45,5 +46,7 @@ class CudnnCall : public LibraryCall {
 
 /// Empty for types that cuDNN's graphs are not given.
 std::optional<cudnn::DataType> cudnn_type_of(ElementType type);
+/// Empty for links that no operation computes.
+std::optional<cudnn::PointwiseMode> cudnn_mode_of(EpilogueLink::Kind kind);
 
 }  // namespace onnxkit::cuda

@@ -9,6 +9,7 @@
 
 #include "libonnxkit/cuda/libraries/cudnn_attention.h"
 #include "libonnxkit/cuda/libraries/cudnn_call.h"
+#include "libonnxkit/cuda/libraries/cudnn_product.h"
 #include "libonnxkit/cuda/libraries/epilogue.h"
 #include "libonnxkit/cuda/stopwatch.h"
 
@@ -16,7 +17,6 @@ namespace onnxkit::cuda {
 namespace {
 
 using LinkKind = EpilogueLink::Kind;
-using Mode = cudnn::PointwiseMode;
 
 /// Strides of [n, c, h, w] with channels side by side, those of axes of one element as if it were dense. Nothing for other orders.
 std::optional<Dims> channels_last_strides(const View& view) {
@@ -100,42 +100,20 @@ Result<void> ConvolutionWriter::apply(std::size_t at) {
   const EpilogueLink& link = what_.links[at];
   CudnnGraph::Pointwise pointwise;
   if (what_.step.outputs[0].type == ElementType::float64) pointwise.precision = cudnn::DataType::f64;
+  const auto mode = cudnn_mode_of(link.kind);
+  if (!mode) return make_error("not-supported", "an epilogue that cuDNN has no operation for");
+  pointwise.mode = *mode;
   std::optional<CudnnGraph::Tensor> b;
-  switch (link.kind) {
-    case LinkKind::add: {
-      auto made = addend(link);
-      if (!made) return made.error();
-      b = *made;
-      break;
-    }
-    case LinkKind::scale:
-    case LinkKind::minimum:
-      if (pointwise.precision == cudnn::DataType::f64) return make_error("not-supported", "constants of float64");
-      pointwise.mode = link.kind == LinkKind::scale ? Mode::multiply : Mode::minimum;
-      b = graph_->number(what_.step.outputs[0].rank());
-      number_ids_.push_back(b->id);
-      numbers_.push_back(static_cast<float>(link.factor));
-      break;
-    case LinkKind::relu:
-      pointwise.mode = Mode::relu;
-      break;
-    case LinkKind::sigmoid:
-      pointwise.mode = Mode::sigmoid;
-      break;
-    case LinkKind::tanh:
-      pointwise.mode = Mode::tanh;
-      break;
-    case LinkKind::swish:
-      pointwise.mode = Mode::swish;
-      break;
-    case LinkKind::gelu_erf:
-      pointwise.mode = Mode::gelu;
-      break;
-    case LinkKind::gelu_tanh:
-      pointwise.mode = Mode::gelu_tanh;
-      break;
-    default:
-      return make_error("not-supported", "an epilogue that cuDNN has no operation for");
+  if (link.kind == LinkKind::add) {
+    auto made = addend(link);
+    if (!made) return made.error();
+    b = *made;
+  }
+  if (link.kind == LinkKind::scale || link.kind == LinkKind::minimum) {
+    if (pointwise.precision == cudnn::DataType::f64) return make_error("not-supported", "constants of float64");
+    b = graph_->number(what_.step.outputs[0].rank());
+    number_ids_.push_back(b->id);
+    numbers_.push_back(static_cast<float>(link.factor));
   }
   key_ += fmt::format("{} {}, ", static_cast<int>(pointwise.mode), link.factor);
   const auto y = between(at + 1 == what_.links.size());
@@ -208,7 +186,7 @@ class Cudnn : public Library {
 
   std::string_view name() const override { return "cudnn"; }
   bool takes(std::string_view kind) const override {
-    return kind == plan::convolution_step || kind == plan::attention_step;
+    return kind == plan::convolution_step || kind == plan::attention_step || kind == plan::product_step;
   }
   std::string version() const override {
     const std::size_t version = session_->functions.version();
@@ -292,8 +270,11 @@ Result<LibraryStep> Cudnn::attempt(const ConvolutionPlan& what) {
 
 Result<LibraryStep> Cudnn::prepare(const plan::Step& step, const Preparation& preparation) {
   if (step.kind == plan::convolution_step) return prepare_convolution(step, preparation);
-  if (step.kind != plan::attention_step) return make_error("not-supported", "neither a convolution nor an attention");
-  auto written = write_attention(step, preparation, session_);
+  // Beside cuBLASLt with a map behind it only measurements tell what it is good for.
+  if (step.kind == plan::product_step && !preparation.stopwatch)
+    return make_error("not-supported", "products, unless engines are measured");
+  auto written = step.kind == plan::product_step ? write_product_graph(step, preparation, session_)
+                                                 : write_attention(step, preparation, session_);
   if (!written) return written.error();
   return call_of(*std::move(written), rules_of(step, preparation), preparation);
 }

@@ -200,9 +200,14 @@ Unlowered lower_conv(LowerCall& call) {
 template <bool is_maximum>
 Unlowered lower_pool(LowerCall& call) {
   const bool is_byte = call.output_type(0) == ElementType::int8 || call.output_type(0) == ElementType::uint8;
-  if (call.has_output(1)) return "positions of the greatest are asked for";
+  const bool has_positions = is_maximum && call.has_output(1);
+  const auto reason = unfit(call, is_maximum && is_byte);
+  if (has_positions) {
+    const bool is_pooled = call.has_output(0) && call.input_dims(0).size() != 5 && !reason;
+    if (auto refused = lower_max_positions(call, is_pooled); refused || !is_pooled) return refused;
+  }
   if (call.input_dims(0).size() == 5) return lower_volume_pool<is_maximum>(call);
-  if (const auto reason = unfit(call, is_maximum && is_byte)) return reason;
+  if (reason) return reason;
   if (call.input_type(0) != call.output_type(0)) return "types differ";
   const bool is_line = call.input_dims(0).size() == 3;
   Window g = window_geometry(call, *call.integers("kernel_shape"));

@@ -243,14 +243,7 @@ void register_elementwise(LoweringRegistry& registry) {
   registry.add("Add", since(7), lower_binary<add>);
   registry.add("Sub", since(7), lower_binary<subtract>);
   registry.add("Mul", since(7), lower_binary<multiply>);
-  registry.add("Div", since(7), [](LowerCall& call) -> Unlowered {
-    if (!is_floating(call.output_type(0))) {
-      const auto by = call.constant_reals(1);
-      if (!by || std::find(by->begin(), by->end(), 0) != by->end())
-        return "a division by 0 of integers is an error, which maps do not tell";
-    }
-    return lower_binary<divide>(call);
-  });
+  registry.add("Div", since(7), lower_binary<divide>);
   registry.add("Sum", since(8), [](LowerCall& call) -> Unlowered {
     if (call.output_type(0) == ElementType::float64 && call.input_count() > 2)
       return "sums of float64 keep what additions round off";

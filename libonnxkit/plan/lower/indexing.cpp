@@ -215,81 +215,6 @@ Unlowered lower_top_k(LowerCall& call) {
   return std::nullopt;
 }
 
-/// The first or last position that holds the extreme of its line.
-template <Reduction extreme>
-Unlowered lower_arg_extreme(LowerCall& call) {
-  if (!has_lane(call.input_type(0))) return "elements cannot be computed";
-  const View x = stored_as(call, call.input(0), wide_type(call.input(0).type));
-  if (x.size() == 0 || x.rank() == 0) return "without elements";
-  const std::size_t axis = counted_axis(call.integer("axis"), x.rank());
-  std::vector<bool> goes(x.rank(), false);
-  goes[axis] = true;
-  Dims kept = x.dims;
-  kept[axis] = 1;
-  const View best = *reshaped(reduced(call, extreme, x, goes), kept);
-  const bool takes_last = call.integer("select_last_index") != 0;
-  Expression e;
-  const Lane lane = lane_of(x.type);
-  const Number number = e.input(0, lane), found = e.input(1, lane);
-  Number is_best = e.apply(Operation::equal, number, found);
-  if (lane != Lane::i64) is_best = e.apply(Operation::logical_or, is_best, e.apply(Operation::is_nan, number));
-  const Number other = e.integer(takes_last ? -1 : x.dims[axis]);
-  e.apply(Operation::select, is_best, e.input(2, Lane::i64), other);
-  const View places = mapped(call, e, {x, best, positions_along(call, x.dims, axis)}, ElementType::int64, x.dims);
-  give(call, reduced(call, takes_last ? Reduction::maximum : Reduction::minimum, places, goes));
-  return std::nullopt;
-}
-
-Unlowered lower_one_hot(LowerCall& call) {
-  if (!has_lane(call.input_type(0)) || !has_lane(call.output_type(0))) return "elements cannot be computed";
-  const View& index = call.input(0);
-  const View& values = call.input(2);
-  const Dims dims = call.output_dims(0);
-  if (element_count(dims) == 0 || values.size() != 2) return "without elements";
-  const std::size_t axis = counted_axis(call.integer("axis", -1), dims.size());
-  Dims spread = index.dims;
-  spread.insert(spread.begin() + static_cast<std::ptrdiff_t>(axis), 1);
-  const View places = reshaped_or_copied(call, index, spread);
-  const View pair = reshaped_or_copied(call, values, {2});
-  const auto one = [&](std::int64_t at) { return *reshaped(sliced(pair, 0, at, 1, 1), {}); };
-  Expression e;
-  const Number given = e.convert(e.input(0, lane_of(index.type)), Lane::i64);
-  const Number is_negative = e.apply(Operation::less, given, e.integer(0));
-  const Number at =
-      e.apply(Operation::select, is_negative, e.apply(Operation::add, given, e.integer(dims[axis])), given);
-  const Number is_hot = e.apply(Operation::equal, at, e.input(1, Lane::i64));
-  const Lane lane = lane_of(values.type);
-  const Number on = e.input(3, lane), off = e.input(2, lane);
-  e.apply(Operation::select, is_hot, on, off);
-  give(call, mapped(call, e, {places, positions_along(call, dims, axis), one(0), one(1)}, values.type, dims));
-  return std::nullopt;
-}
-
-Unlowered lower_trilu(LowerCall& call) {
-  if (!has_lane(call.output_type(0))) return "elements cannot be computed";
-  const View& x = call.input(0);
-  if (x.rank() < 2 || x.size() == 0) return "without elements";
-  const bool is_upper = call.integer("upper", 1) != 0;
-  std::vector<View> inputs = {x, positions_along(call, x.dims, x.rank() - 2),
-                              positions_along(call, x.dims, x.rank() - 1)};
-  Expression e;
-  const Lane lane = lane_of(x.type);
-  const Number number = e.input(0, lane);
-  const Number above = e.apply(Operation::subtract, e.input(2, Lane::i64), e.input(1, Lane::i64));
-  Number k = 0;
-  if (call.has_input(1)) {
-    inputs.push_back(reshaped_or_copied(call, call.input(1), {}));
-    k = e.input(3, Lane::i64);
-  } else {
-    k = e.integer(0);
-  }
-  const Number stays =
-      is_upper ? e.apply(Operation::less_or_equal, k, above) : e.apply(Operation::less_or_equal, above, k);
-  e.apply(Operation::select, stays, number, lane == Lane::i64 ? e.integer(0) : e.constant(lane, 0));
-  give(call, mapped(call, e, std::move(inputs), x.type, x.dims));
-  return std::nullopt;
-}
-
 /// Sums or products of all before: twice as many in each step.
 template <Operation operation>
 Unlowered lower_cumulative(LowerCall& call) {
@@ -349,10 +274,6 @@ void register_indexing(LoweringRegistry& registry) {
   registry.add("ScatterElements", all_versions(), lower_scatter_elements);
   registry.add("ScatterND", all_versions(), lower_scatter_nd);
   registry.add("TopK", all_versions(), lower_top_k);
-  registry.add("ArgMax", since(12), lower_arg_extreme<Reduction::maximum>);
-  registry.add("ArgMin", since(12), lower_arg_extreme<Reduction::minimum>);
-  registry.add("OneHot", since(11), lower_one_hot);
-  registry.add("Trilu", all_versions(), lower_trilu);
   registry.add("CumSum", all_versions(), lower_cumulative<Operation::add>);
   registry.add("CumProd", all_versions(), lower_cumulative<Operation::multiply>);
 }

@@ -109,6 +109,7 @@ Unlowered lower_fused_matmul(LowerCall& call) {
 void register_matmul(LoweringRegistry& registry);
 void register_matmul(LoweringRegistry& registry) {
   registry.add("MatMul", all_versions(), lower_matmul);
+  registry.add("com.microsoft", "MatMulInteger16", all_versions(), lower_matmul);
   registry.add("Gemm", since(7), lower_gemm);
   for (const char* op : {"FusedMatMul", "TransposeMatMul"})
     registry.add("com.microsoft", op, all_versions(), lower_fused_matmul);

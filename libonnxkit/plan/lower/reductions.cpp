@@ -111,6 +111,31 @@ Unlowered lower_global_pool(LowerCall& call) {
   return std::nullopt;
 }
 
+/// (sum of |x| ^ p) ^ (1 / p) of each channel.
+Unlowered lower_global_lp_pool(LowerCall& call) {
+  if (call.since() < 2) return "an old version";
+  const View x = stored_as(call, call.input(0), wide_type(call.input(0).type));
+  const Lane lane = lane_of(x.type);
+  if (lane == Lane::i64 || x.rank() < 3 || x.size() == 0) return "without elements";
+  const auto p = static_cast<double>(call.integer("p", 2));
+  const auto raised = [&](const View& view, double power, bool is_signed) {
+    Expression e;
+    Number number = e.input(0, lane);
+    if (is_signed) number = e.apply(Operation::absolute, number);
+    if (power == 2) {
+      e.apply(Operation::multiply, number, number);
+    } else if (power == 0.5) {
+      e.apply(Operation::square_root, number);
+    } else if (power != 1) {
+      e.apply(Operation::power, number, e.constant(lane, power));
+    }
+    return applied(call, e, {view}, view.type);
+  };
+  const View sums = reduced(call, Reduction::sum, raised(x, p, true), last_axes(x.rank(), 2));
+  give(call, raised(sums, 1 / p, false));
+  return std::nullopt;
+}
+
 // ---- norms
 
 /// x / norm along one axis; 0 where the norm is 0.
@@ -135,39 +160,21 @@ Unlowered lower_lp_normalization(LowerCall& call) {
   return std::nullopt;
 }
 
-/// [n, groups, c / groups, rest], normalised over all behind the groups, times scale plus bias of each channel.
-Unlowered normalized_groups(LowerCall& call, std::int64_t groups) {
+Unlowered lower_groups(LowerCall& call, std::int64_t groups) {
   const View x = stored_as(call, call.input(0), wide_type(call.input(0).type));
-  const Lane lane = lane_of(x.type);
-  if (lane == Lane::i64 || x.size() == 0 || x.rank() < 2) return "without elements or channels";
-  const std::int64_t channels = x.dims[1];
-  if (groups < 1 || channels % groups != 0) return "channels that do not share groups evenly";
-  const std::int64_t rest = element_count(std::span(x.dims).subspan(2));
-  const Dims grouped = {x.dims[0], groups, channels / groups, rest};
-  const View split = reshaped_or_copied(call, x, grouped);
-  const Statistics found = statistics_over(call, split, {false, false, true, true});
-  Expression e;
-  const Number shifted =
-      e.apply(Operation::add, e.input(1, lane), e.constant(lane, static_cast<double>(call.real("epsilon", 1e-5F))));
-  const Number deviation = e.apply(Operation::square_root, shifted);
-  Number y = e.apply(Operation::divide, e.input(0, lane), deviation);
-  std::vector<View> inputs = {found.centered, found.variance};
-  for (std::size_t i = 1; i <= 2; ++i) {
-    if (call.input(i).size() != channels) return "scales of other sizes";
-    const View weight = stored_as(call, call.input(i), x.type);
-    inputs.push_back(reshaped_or_copied(call, weight, {groups, channels / groups, 1}));
-    y = e.apply(i == 1 ? Operation::multiply : Operation::add, y, e.input(i + 1, lane));
-  }
-  give(call, applied(call, e, std::move(inputs), x.type));
+  if (lane_of(x.type) == Lane::i64 || x.size() == 0 || x.rank() < 2) return "without elements or channels";
+  const auto y = normalized_groups(call, x, groups);
+  if (!y) return "channels that do not share groups evenly, or scales of other sizes";
+  give(call, *y);
   return std::nullopt;
 }
 
 Unlowered lower_instance_normalization(LowerCall& call) {
-  return call.input(0).rank() < 2 ? Unlowered("without channels") : normalized_groups(call, call.input_dims(0)[1]);
+  return call.input(0).rank() < 2 ? Unlowered("without channels") : lower_groups(call, call.input_dims(0)[1]);
 }
 Unlowered lower_group_normalization(LowerCall& call) {
   if (call.since() < 21) return "an old version";
-  return normalized_groups(call, call.integer("num_groups"));
+  return lower_groups(call, call.integer("num_groups"));
 }
 
 /// x / (bias + alpha / size * the sum of squares of neighbouring channels) ^ beta.
@@ -221,6 +228,7 @@ void register_reductions(LoweringRegistry& registry) {
   registry.add("ReduceLogSumExp", all_versions(), lower_reduce_log_sum_exp);
   registry.add("GlobalAveragePool", all_versions(), lower_global_pool<Reduction::mean>);
   registry.add("GlobalMaxPool", all_versions(), lower_global_pool<Reduction::maximum>);
+  registry.add("GlobalLpPool", all_versions(), lower_global_lp_pool);
   registry.add("LpNormalization", all_versions(), lower_lp_normalization);
   registry.add("InstanceNormalization", all_versions(), lower_instance_normalization);
   registry.add("GroupNormalization", all_versions(), lower_group_normalization);

@@ -10,7 +10,6 @@ constexpr char strings[] = "strings lie in no buffer";
 constexpr char bodies[] = "bodies run on the reference as a whole";
 constexpr char random[] = "random numbers are drawn by the reference";
 constexpr char training[] = "operators of training run on the reference";
-constexpr char spectral[] = "there is no kernel for spectra";
 constexpr char sampling[] = "there is no kernel that samples between elements at positions that the run tells";
 constexpr char recurrent[] = "recurrences are not unrolled into steps";
 constexpr char joint[] = "it is not taken apart into steps yet";
@@ -33,13 +32,13 @@ void register_unlowered(LoweringRegistry& registry) {
       {"RegexFullMatch", "StringConcat", "StringNormalizer", "StringSplit", "TfIdfVectorizer", "ImageDecoder"});
   all(bodies, {"If", "Loop", "Scan", "SequenceMap"});
   all(random, {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"});
-  all(spectral, {"BlackmanWindow", "DFT", "HammingWindow", "HannWindow", "MelWeightMatrix", "STFT"});
-  all(sampling, {"AffineGrid", "DeformConv", "GridSample", "MaxRoiPool", "MaxUnpool", "RoiAlign"});
+  all(sampling, {"DeformConv", "MaxRoiPool", "MaxUnpool", "RoiAlign"});
   all(recurrent, {"LinearAttention", "CausalConvWithState"});
-  all(joint, {"BitCast", "CenterCropPad", "Col2Im", "Det", "Einsum", "FlexAttention", "GlobalLpPool", "Hardmax",
-              "MeanVarianceNormalization", "NegativeLogLikelihoodLoss", "ReverseSequence", "RotaryEmbedding",
-              "SoftmaxCrossEntropyLoss", "SwiGLU", "TensorScatter", "Upsample"});
-  all(folded_values, {"Constant", "ConstantOfShape", "Range"});
+  all(joint, {"BitCast", "CenterCropPad", "Col2Im", "Det", "Einsum", "FlexAttention", "MeanVarianceNormalization",
+              "NegativeLogLikelihoodLoss", "RotaryEmbedding", "SoftmaxCrossEntropyLoss", "SwiGLU", "TensorScatter",
+              "Upsample"});
+  all(folded_values,
+      {"BlackmanWindow", "Constant", "ConstantOfShape", "HammingWindow", "HannWindow", "MelWeightMatrix", "Range"});
   for (const char* op : {"Adagrad", "Adam", "Gradient", "Momentum"})
     registry.add("ai.onnx.preview.training", op, all_versions(), refuse, {.never = training});
 }

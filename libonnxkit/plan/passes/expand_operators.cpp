@@ -59,7 +59,13 @@ class Expansion {
     return part_model(subject_, part_of_node(subject_, at), outputs);
   }
 
+  bool has_lowering(std::size_t at) const {
+    const spec::OpSchema* schema = subject_.schema(subject_.graph().nodes[at]);
+    return schema && lowering_registry().find(schema->domain, schema->name, schema->since_version);
+  }
+
   bool write_contrib(std::size_t at, ir::Model& model) {
+    if (has_lowering(at)) return false;
     // No node is of ai.onnx yet, so its opset may be that of the bodies.
     const std::int64_t newest = subject_.opset();
     std::erase_if(model.opset_imports,
@@ -73,9 +79,7 @@ class Expansion {
       return body;
     });
     if (!is_known) {
-      const spec::OpSchema* schema = subject_.schema(subject_.graph().nodes[at]);
-      if (schema && !lowering_registry().find(schema->domain, schema->name, schema->since_version))
-        rewriting_.miss(at, "no body in operators of ai.onnx is known for this form of it");
+      rewriting_.miss(at, "no body in operators of ai.onnx is known for this form of it");
       return false;
     }
     if (!inlined) return false;

@@ -1,0 +1,236 @@
+// com.microsoft: embeddings that are added and normalized, groups of channels, softmax of a sum.
+#include <algorithm>
+
+#include "libonnxkit/plan/compose.h"
+
+namespace onnxkit::plan {
+namespace {
+
+using Number = Expression::Number;
+
+// ---- embeddings
+
+/// Rows of a table that are added: bytes have a scale and a zero point.
+struct EmbeddedRows {
+  View rows;  ///< [count, size]
+  std::optional<View> scale = {}, zero = {};
+};
+
+/// The rows of a table at these positions; one outside of it ends the run with an error, a negative one, too.
+View rows_at(LowerCall& call, const View& held, const View& positions) {
+  const std::int64_t rows = held.dims[0], size = held.dims[1], count = positions.size();
+  Expression e;
+  const Number at = e.input(0, Lane::i64);
+  e.apply(Operation::select, e.apply(Operation::less, at, e.integer(0)), e.integer(rows), at);
+  const View places = mapped(call, e, {positions}, ElementType::int64, positions.dims);
+  const View result = call.make(held.type, {1, count, size});
+  call.emit(gather_step, {*reshaped(call.contiguous(held), {1, rows, size}), *reshaped(places, {count})}, {result},
+            MapParameters());
+  return *reshaped(result, {count, size});
+}
+
+Number real_of(Expression& e, std::vector<View>& inputs, const EmbeddedRows& part) {
+  const auto next = [&](const View& view) {
+    inputs.push_back(view);
+    return e.convert(e.input(inputs.size() - 1, lane_of(view.type)), Lane::f32);
+  };
+  Number number = next(part.rows);
+  if (part.zero) number = e.apply(Operation::subtract, number, next(*part.zero));
+  return part.scale ? e.apply(Operation::multiply, number, next(*part.scale)) : number;
+}
+
+/// For each sequence how many words its mask has from the front, 0 without a mask.
+void give_mask_index(LowerCall& call, std::int64_t batch, std::int64_t length) {
+  if (!call.has_output(1)) return;
+  const View index = call.make_output(1);
+  if (!call.has_input(7)) return fill(call, index, 0);
+  const View mask = call.input(7);
+  Expression e;
+  const Number is_hidden = e.apply(Operation::equal, e.input(0, Lane::i64), e.integer(0));
+  e.apply(Operation::select, is_hidden, e.input(1, Lane::i64), e.integer(length));
+  const View ends = mapped(call, e, {mask, positions_along(call, mask.dims, 1)}, ElementType::int64, {batch, length});
+  Expression same;
+  same.input(0, Lane::i64);
+  call.emit_map(same, {reduced(call, Reduction::minimum, ends, {false, true})}, index);
+}
+
+/// Tables are added row by row, then rows normalized. Scales of inputs 2 to 6 are inputs 8 to 12, zero points 13 to 17, if there are any.
+template <bool is_quantized>
+Unlowered lower_embeddings(LowerCall& call) {
+  enum : std::size_t { words, segments, word_table, place_table, segment_table, gamma, beta, mask, places };
+  if (!is_quantized && !is_narrow_real(call.output_type(0))) return "only for real numbers of 32 bits and less";
+  const View ids = call.input(words);
+  if (ids.rank() != 2 || ids.size() == 0) return "operands of other forms";
+  const std::int64_t batch = ids.dims[0], length = ids.dims[1], count = batch * length;
+  if (call.input(word_table).rank() != 2) return "tables of other forms";
+  const std::int64_t size = call.input_dims(word_table)[1];
+  if (call.has_input(segments) && (call.input_dims(segments) != ids.dims || !call.has_input(segment_table)))
+    return "operands of other forms";
+  const bool has_places = !is_quantized && call.has_input(places);
+  if (has_places && call.input_dims(places) != ids.dims && call.input_dims(places) != Dims{1, length})
+    return "operands of other forms";
+  if (call.has_input(mask) && call.input_dims(mask) != ids.dims) return "operands of other forms";
+  if (call.input(gamma).size() != size || call.input(beta).size() != size) return "scales of other sizes";
+  std::string refused;
+  const auto single = [&](std::size_t input) -> std::optional<View> {
+    if (!is_quantized || !call.has_input(input)) return std::nullopt;
+    if (call.input(input).size() != 1) refused = "scales of other sizes";
+    return refused.empty() ? std::optional(reshaped_or_copied(call, call.input(input), {})) : std::nullopt;
+  };
+  const auto with_scale = [&](std::size_t table, const View& rows) {
+    return EmbeddedRows{rows, single(table + 6), single(table + 11)};
+  };
+  Expression sum;
+  std::vector<View> inputs;
+  std::optional<Number> total;
+  const auto add = [&](std::size_t table, const View& positions, const Dims& shown) {
+    const View rows = call.input(table);
+    if (rows.rank() != 2 || rows.dims[1] != size || rows.size() == 0) {
+      refused = "tables of other forms";
+      return;
+    }
+    Dims dims = shown;
+    dims.push_back(size);
+    const View found = *reshaped(rows_at(call, rows, positions), dims);
+    const Number real = real_of(sum, inputs, with_scale(table, found));
+    total = total ? sum.apply(Operation::add, *total, real) : real;
+  };
+  add(word_table, ids, ids.dims);
+  if (has_places) {
+    const View at = call.input(places);
+    add(place_table, at, at.dims);
+  } else {
+    add(place_table, positions_along(call, {length}, 0), {length});
+  }
+  if (call.has_input(segments)) add(segment_table, call.input(segments), ids.dims);
+  if (!refused.empty()) return refused;
+  const View all = mapped(call, sum, std::move(inputs), ElementType::float32, {batch, length, size});
+  const auto weight = [&](std::size_t input) {
+    Expression e;
+    std::vector<View> operands;
+    const View given = call.input(input);
+    if (given.type == ElementType::float32) return *reshaped(call.contiguous(given), {size});
+    real_of(e, operands, with_scale(input, given));
+    return *reshaped(mapped(call, e, std::move(operands), ElementType::float32, given.dims), {size});
+  };
+  std::vector<View> rows = {*reshaped(all, {count, size}), weight(gamma), weight(beta)};
+  if (!refused.empty()) return refused;
+  NormalizeParameters parameters;
+  parameters.epsilon = static_cast<double>(call.real("epsilon", 1e-12F));
+  const View result = call.make(ElementType::float32, {count, size});
+  call.emit(normalize_step, std::move(rows), {result}, parameters);
+  call.set_output(0, *reshaped(result, all.dims));
+  give_mask_index(call, batch, length);
+  call.set_output(2, all);
+  return std::nullopt;
+}
+
+// ---- groups of channels
+
+/// [N, C, ...] or, with channels_last, [N, ..., C].
+View with_channels_second(LowerCall& call, const View& x) {
+  if (call.integer("channels_last", 1) == 0) return x;
+  Dims order(x.rank());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::int64_t>(i);
+  std::rotate(order.begin() + 1, order.end() - 1, order.end());
+  return permuted(x, order);
+}
+View with_channels_back(LowerCall& call, const View& x) {
+  if (call.integer("channels_last", 1) == 0) return x;
+  Dims order(x.rank());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::int64_t>(i);
+  std::rotate(order.begin() + 1, order.begin() + 2, order.end());
+  return permuted(x, order);
+}
+
+/// Normalized groups of a float32 picture with its channels second, and x / (1 + exp(-x)) of that where it is asked for.
+Unlowered give_groups(LowerCall& call, const View& x) {
+  if (x.size() == 0) return "without elements";
+  auto y = normalized_groups(call, x, call.integer("groups"));
+  if (!y) return "channels that do not share groups evenly, or scales of other sizes";
+  if (call.integer("activation") == 1) {
+    Expression e;
+    const Number number = e.input(0, Lane::f32);
+    e.apply(Operation::multiply, number, e.apply(Operation::sigmoid, number));
+    const View swished = call.make_like(ElementType::float32, y->dims, *y);
+    call.emit_map(e, {*y}, swished);
+    y = swished;
+  }
+  give(call, with_channels_back(call, *y));
+  return std::nullopt;
+}
+
+Unlowered lower_group_norm(LowerCall& call) {
+  const View x = call.as_real(call.input(0));
+  if (x.rank() < 3) return "without axes of an image";
+  return give_groups(call, with_channels_second(call, x));
+}
+
+/// Of x + skip + bias, which is output 1, too. A skip of rank 2 is [N, C], the bias [C].
+Unlowered lower_skip_group_norm(LowerCall& call) {
+  const View x = with_channels_second(call, call.as_real(call.input(0)));
+  if (x.rank() < 3 || x.size() == 0) return "without axes of an image";
+  View skip = call.as_real(call.input(3));
+  const auto by_channel = [&](const View& given, std::int64_t batch) {
+    Dims dims(x.rank(), 1);
+    dims[0] = batch, dims[1] = given.size() / batch;
+    return reshaped_or_copied(call, given, dims);
+  };
+  if (skip.size() == 0 || (skip.rank() != 2 && skip.rank() != x.rank())) return "a skip of other sizes";
+  skip = skip.rank() == 2 ? by_channel(skip, skip.dims[0]) : with_channels_second(call, skip);
+  const auto fits = [&](const View& view) {
+    for (std::size_t i = 0; i < x.rank(); ++i) {
+      if (view.dims[i] != 1 && view.dims[i] != x.dims[i]) return false;
+    }
+    return true;
+  };
+  std::vector<View> inputs = {x, skip};
+  if (call.has_input(4)) inputs.push_back(by_channel(call.as_real(call.input(4)), 1));
+  if (!std::all_of(inputs.begin(), inputs.end(), fits)) return "a skip or a bias of other sizes";
+  Expression e;
+  Number sum = e.input(0, Lane::f32);
+  for (std::size_t i = 1; i < inputs.size(); ++i) sum = e.apply(Operation::add, sum, e.input(i, Lane::f32));
+  const View all = call.make_like(ElementType::float32, x.dims, x);
+  call.emit_map(e, std::move(inputs), all);
+  call.set_output(1, with_channels_back(call, all));
+  return give_groups(call, all);
+}
+
+// ---- softmax
+
+/// Rows are all axes from `axis` on. The rows of a shorter bias repeat as a whole, or each of them is for several rows one after the other.
+Unlowered lower_bias_softmax(LowerCall& call) {
+  if (!is_narrow_real(call.output_type(0))) return "only for real numbers of 32 bits and less";
+  const View x = call.as_real(call.input(0)), bias = call.as_real(call.input(1));
+  if (x.size() == 0 || bias.size() == 0) return "without elements";
+  const std::size_t axis = counted_axis(call.integer("axis", 1), x.rank());
+  const std::int64_t length = element_count(std::span(x.dims).subspan(axis)), rows = x.size() / length;
+  if (bias.size() % length != 0 || rows % (bias.size() / length) != 0) return "a bias of other sizes";
+  const std::int64_t own = bias.size() / length, sharing = rows / own;
+  const bool is_inner = call.integer("is_inner_broadcast") != 0;
+  const Dims dims = is_inner ? Dims{own, sharing, length} : Dims{sharing, own, length};
+  Expression e;
+  e.apply(Operation::add, e.input(0, Lane::f32), e.input(1, Lane::f32));
+  const View added = reshaped_or_copied(call, bias, is_inner ? Dims{own, 1, length} : Dims{1, own, length});
+  const View sums = mapped(call, e, {reshaped_or_copied(call, x, dims), added}, ElementType::float32, dims);
+  const View result = call.make(ElementType::float32, {rows, length});
+  call.emit(softmax_step, {*reshaped(sums, {rows, length})}, {result}, SoftmaxParameters());
+  call.set_output(0, *reshaped(result, call.output_dims(0)));
+  return std::nullopt;
+}
+
+}  // namespace
+
+void register_microsoft_normalization(LoweringRegistry& registry);
+void register_microsoft_normalization(LoweringRegistry& registry) {
+  const auto add = [&](const char* op, Lowering lowering) {
+    registry.add("com.microsoft", op, all_versions(), lowering);
+  };
+  add("EmbedLayerNormalization", lower_embeddings<false>);
+  add("QEmbedLayerNormalization", lower_embeddings<true>);
+  add("GroupNorm", lower_group_norm);
+  add("SkipGroupNorm", lower_skip_group_norm);
+  add("BiasSoftmax", lower_bias_softmax);
+}
+
+}  // namespace onnxkit::plan

@@ -1,0 +1,170 @@
+// Operators that compare positions: of extremes, of what is one, of a triangle, within a sequence.
+#include <limits>
+
+#include "libonnxkit/plan/compose.h"
+
+namespace onnxkit::plan {
+namespace {
+
+using Number = Expression::Number;
+
+std::vector<bool> only_axis(std::size_t rank, std::size_t axis) {
+  std::vector<bool> goes(rank, false);
+  goes[axis] = true;
+  return goes;
+}
+
+/// The first or last position that holds the extreme of its line.
+template <Reduction extreme>
+Unlowered lower_arg_extreme(LowerCall& call) {
+  if (!has_lane(call.input_type(0))) return "elements cannot be computed";
+  const View x = stored_as(call, call.input(0), wide_type(call.input(0).type));
+  if (x.size() == 0 || x.rank() == 0) return "without elements";
+  const std::size_t axis = counted_axis(call.integer("axis"), x.rank());
+  std::vector<bool> goes(x.rank(), false);
+  goes[axis] = true;
+  Dims kept = x.dims;
+  kept[axis] = 1;
+  const View best = *reshaped(reduced(call, extreme, x, goes), kept);
+  const bool takes_last = call.integer("select_last_index") != 0;
+  Expression e;
+  const Lane lane = lane_of(x.type);
+  const Number number = e.input(0, lane), found = e.input(1, lane);
+  Number is_best = e.apply(Operation::equal, number, found);
+  if (lane != Lane::i64) is_best = e.apply(Operation::logical_or, is_best, e.apply(Operation::is_nan, number));
+  const Number other = e.integer(takes_last ? -1 : x.dims[axis]);
+  e.apply(Operation::select, is_best, e.input(2, Lane::i64), other);
+  const View places = mapped(call, e, {x, best, positions_along(call, x.dims, axis)}, ElementType::int64, x.dims);
+  give(call, reduced(call, takes_last ? Reduction::maximum : Reduction::minimum, places, goes));
+  return std::nullopt;
+}
+
+Unlowered lower_one_hot(LowerCall& call) {
+  if (!has_lane(call.input_type(0)) || !has_lane(call.output_type(0))) return "elements cannot be computed";
+  const View& index = call.input(0);
+  const View& values = call.input(2);
+  const Dims dims = call.output_dims(0);
+  if (element_count(dims) == 0 || values.size() != 2) return "without elements";
+  const std::size_t axis = counted_axis(call.integer("axis", -1), dims.size());
+  Dims spread = index.dims;
+  spread.insert(spread.begin() + static_cast<std::ptrdiff_t>(axis), 1);
+  const View places = reshaped_or_copied(call, index, spread);
+  const View pair = reshaped_or_copied(call, values, {2});
+  const auto one = [&](std::int64_t at) { return *reshaped(sliced(pair, 0, at, 1, 1), {}); };
+  Expression e;
+  const Number given = e.convert(e.input(0, lane_of(index.type)), Lane::i64);
+  const Number is_negative = e.apply(Operation::less, given, e.integer(0));
+  const Number at =
+      e.apply(Operation::select, is_negative, e.apply(Operation::add, given, e.integer(dims[axis])), given);
+  const Number is_hot = e.apply(Operation::equal, at, e.input(1, Lane::i64));
+  const Lane lane = lane_of(values.type);
+  const Number on = e.input(3, lane), off = e.input(2, lane);
+  e.apply(Operation::select, is_hot, on, off);
+  give(call, mapped(call, e, {places, positions_along(call, dims, axis), one(0), one(1)}, values.type, dims));
+  return std::nullopt;
+}
+
+Unlowered lower_trilu(LowerCall& call) {
+  if (!has_lane(call.output_type(0))) return "elements cannot be computed";
+  const View& x = call.input(0);
+  if (x.rank() < 2 || x.size() == 0) return "without elements";
+  const bool is_upper = call.integer("upper", 1) != 0;
+  std::vector<View> inputs = {x, positions_along(call, x.dims, x.rank() - 2),
+                              positions_along(call, x.dims, x.rank() - 1)};
+  Expression e;
+  const Lane lane = lane_of(x.type);
+  const Number number = e.input(0, lane);
+  const Number above = e.apply(Operation::subtract, e.input(2, Lane::i64), e.input(1, Lane::i64));
+  Number k = 0;
+  if (call.has_input(1)) {
+    inputs.push_back(reshaped_or_copied(call, call.input(1), {}));
+    k = e.input(3, Lane::i64);
+  } else {
+    k = e.integer(0);
+  }
+  const Number stays =
+      is_upper ? e.apply(Operation::less_or_equal, k, above) : e.apply(Operation::less_or_equal, above, k);
+  e.apply(Operation::select, stays, number, lane == Lane::i64 ? e.integer(0) : e.constant(lane, 0));
+  give(call, mapped(call, e, std::move(inputs), x.type, x.dims));
+  return std::nullopt;
+}
+
+/// One at the first of the greatest. A NaN is the greatest where it is the first of its line, and nothing elsewhere.
+Unlowered lower_hardmax(LowerCall& call) {
+  if (call.since() < 13) return "an old version";
+  const View x = stored_as(call, call.input(0), wide_type(call.input(0).type));
+  if (x.size() == 0 || x.rank() == 0) return "without elements";
+  const std::size_t axis = counted_axis(call.integer("axis", -1), x.rank());
+  const std::vector<bool> goes = only_axis(x.rank(), axis);
+  const Lane lane = lane_of(x.type);
+  const View positions = positions_along(call, x.dims, axis);
+  Dims kept = x.dims;
+  kept[axis] = 1;
+  const auto key = [lane](Expression& e, std::size_t of, std::size_t at) {
+    constexpr double infinite = std::numeric_limits<double>::infinity();
+    const Number number = e.input(of, lane), position = e.input(at, Lane::i64);
+    const Number is_first = e.apply(Operation::equal, position, e.integer(0));
+    const Number extreme =
+        e.apply(Operation::select, is_first, e.constant(lane, infinite), e.constant(lane, -infinite));
+    return e.apply(Operation::select, e.apply(Operation::is_nan, number), extreme, number);
+  };
+  Expression keys;
+  key(keys, 0, 1);
+  const View ordered = mapped(call, keys, {x, positions}, x.type, x.dims);
+  const View most = *reshaped(reduced(call, Reduction::maximum, ordered, goes), kept);
+  Expression places;
+  const Number is_best = places.apply(Operation::equal, places.input(0, lane), places.input(1, lane));
+  places.apply(Operation::select, is_best, places.input(2, Lane::i64), places.integer(x.dims[axis]));
+  const View found = mapped(call, places, {ordered, most, positions}, ElementType::int64, x.dims);
+  const View best = *reshaped(reduced(call, Reduction::minimum, found, goes), kept);
+  Expression e;
+  e.convert(e.apply(Operation::equal, e.input(0, Lane::i64), e.input(1, Lane::i64)), lane);
+  give(call, mapped(call, e, {positions, best}, x.type, x.dims));
+  return std::nullopt;
+}
+
+/// Slices taken at computed times; a length beyond the axis of time, or below 0, ends the run with an error.
+Unlowered lower_reverse_sequence(LowerCall& call) {
+  const View x = call.input(0);
+  const std::int64_t batch_axis = call.integer("batch_axis", 1), time_axis = call.integer("time_axis", 0);
+  if (x.rank() < 2 || x.size() == 0 || batch_axis + time_axis != 1 || batch_axis * time_axis != 0)
+    return "without elements or of other axes";
+  Dims order;
+  for (std::size_t i = 0; i < x.rank(); ++i) order.push_back(static_cast<std::int64_t>(i));
+  if (batch_axis == 1) std::swap(order[0], order[1]);
+  const View rows = call.contiguous(permuted(x, order));
+  const std::int64_t batches = rows.dims[0], times = rows.dims[1], width = rows.size() / (batches * times);
+  if (call.input(1).size() != batches) return "lengths of another number";
+  const Dims grid = {batches, times};
+  Expression e;
+  const Number batch = e.input(0, Lane::i64), time = e.input(1, Lane::i64), length = e.input(2, Lane::i64);
+  const Number turned = e.apply(Operation::subtract, e.apply(Operation::subtract, length, e.integer(1)), time);
+  const Number at = e.apply(Operation::select, e.apply(Operation::less, time, length), turned, time);
+  const Number place = e.apply(Operation::add, e.apply(Operation::multiply, batch, e.integer(times)), at);
+  const Number is_outside = e.apply(Operation::logical_or, e.apply(Operation::less, length, e.integer(0)),
+                                    e.apply(Operation::less, e.integer(times), length));
+  e.apply(Operation::select, is_outside, e.integer(batches * times), place);
+  const View places = mapped(call, e,
+                             {positions_along(call, grid, 0), positions_along(call, grid, 1),
+                              reshaped_or_copied(call, call.input(1), {batches, 1})},
+                             ElementType::int64, grid);
+  const View result = call.make(x.type, {1, batches * times, width});
+  call.emit(gather_step, {*reshaped(rows, {1, batches * times, width}), *reshaped(places, {batches * times})}, {result},
+            MapParameters());
+  call.set_output(0, permuted(*reshaped(result, rows.dims), order));
+  return std::nullopt;
+}
+
+}  // namespace
+
+void register_positions(LoweringRegistry& registry);
+void register_positions(LoweringRegistry& registry) {
+  registry.add("ArgMax", since(12), lower_arg_extreme<Reduction::maximum>);
+  registry.add("ArgMin", since(12), lower_arg_extreme<Reduction::minimum>);
+  registry.add("OneHot", since(11), lower_one_hot);
+  registry.add("Trilu", all_versions(), lower_trilu);
+  registry.add("Hardmax", all_versions(), lower_hardmax);
+  registry.add("ReverseSequence", all_versions(), lower_reverse_sequence);
+}
+
+}  // namespace onnxkit::plan

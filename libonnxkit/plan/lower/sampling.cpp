@@ -1,0 +1,250 @@
+// GridSample and AffineGrid: positions and weights in maps, the neighbours of all positions in one gather of pixels.
+#include <algorithm>
+#include <limits>
+
+#include "libonnxkit/plan/compose.h"
+
+namespace onnxkit::plan {
+namespace {
+
+using Number = Expression::Number;
+
+// ---- AffineGrid
+
+/// With align_corners the outer elements lie at -1 and 1, else their outer edges do.
+double grid_position(std::int64_t i, std::int64_t size, bool aligns_corners) {
+  const auto at = static_cast<double>(i), count = static_cast<double>(size);
+  if (!aligns_corners) return (2 * at + 1) / count - 1;
+  return size == 1 ? -1 : 2 * at / (count - 1) - 1;
+}
+
+/// 64 MiB: each plan holds its positions.
+constexpr std::int64_t most_position_numbers = std::int64_t{1} << 24;
+
+/// Constant positions [points, axes + 1], the innermost axis first and a 1 behind, times the matrices.
+Unlowered lower_affine_grid(LowerCall& call) {
+  if (!is_narrow_real(call.output_type(0))) return "only for real numbers of 32 bits and less";
+  const auto size = call.constant_integers(1);
+  if (!size) return "the size is not constant";
+  const View theta = call.as_real(call.input(0));
+  if ((size->size() != 4 && size->size() != 5) || theta.rank() != 3) return "operands of other forms";
+  const auto axes = static_cast<std::int64_t>(size->size()) - 2;
+  const Dims out = call.output_dims(0);
+  if (theta.dims != Dims{(*size)[0], axes, axes + 1} || element_count(out) == 0) return "operands of other forms";
+  const Dims sizes(size->begin() + 2, size->end());
+  const std::int64_t points = element_count(sizes);
+  if (points > most_position_numbers / (axes + 1)) return "there would be many positions";
+  const bool aligns_corners = call.integer("align_corners") != 0;
+  std::vector<float> positions;
+  for (std::int64_t i = 0; i < points; ++i) {
+    std::int64_t rest = i;
+    for (std::size_t axis = sizes.size(); axis-- > 0; rest /= sizes[axis])
+      positions.push_back(static_cast<float>(grid_position(rest % sizes[axis], sizes[axis], aligns_corners)));
+    positions.push_back(1);
+  }
+  constexpr std::int64_t turned[] = {0, 2, 1};
+  const View base = call.constant(positions, {points, axes + 1});
+  const View grid = matrix_product(call, base, call.contiguous(permuted(theta, turned)), {theta.dims[0], points, axes});
+  call.set_output(0, *reshaped(grid, out));
+  return std::nullopt;
+}
+
+// ---- GridSample
+
+enum class Beyond : std::uint8_t { zeros, border, reflection };
+
+struct SampleRules {
+  bool is_nearest = false, aligns_corners = false;
+  Beyond beyond = Beyond::zeros;
+};
+
+/// From -1 to 1 as a position among `size` elements.
+Number among_elements(Expression& e, Number normalized, std::int64_t size, const SampleRules& rules) {
+  const auto number = [&](double value) { return e.constant(Lane::f64, value); };
+  const auto count = static_cast<double>(size);
+  const Number shifted = e.apply(Operation::add, normalized, number(1));
+  if (rules.aligns_corners)
+    return e.apply(Operation::multiply, e.apply(Operation::divide, shifted, number(2)), number(count - 1));
+  const Number scaled = e.apply(Operation::multiply, shifted, number(count));
+  return e.apply(Operation::divide, e.apply(Operation::subtract, scaled, number(1)), number(2));
+}
+
+struct Neighbour {
+  Number at, is_there;  ///< i64
+};
+
+/// The element that stands for an integral position, maybe outside of the axis; 0 where none does.
+Neighbour element_for(Expression& e, Number at, std::int64_t size, const SampleRules& rules) {
+  const auto number = [&](double value) { return e.constant(Lane::f64, value); };
+  const auto last = static_cast<double>(size - 1);
+  const Number is_inside = e.apply(Operation::logical_and, e.apply(Operation::less_or_equal, number(0), at),
+                                   e.apply(Operation::less_or_equal, at, number(last)));
+  const auto within = [&](Number x) {
+    return e.apply(Operation::minimum, e.apply(Operation::maximum, x, number(0)), number(last));
+  };
+  Number is_there = is_inside, place = at;
+  if (rules.beyond != Beyond::zeros) {
+    const Number distance = e.apply(Operation::absolute, at);
+    is_there = e.apply(Operation::less, distance, number(std::numeric_limits<double>::infinity()));
+    if (rules.beyond == Beyond::reflection) {
+      // Mirrors are the centres of the outer elements, or their outer edges.
+      const double low = rules.aligns_corners ? 0 : -0.5, span = rules.aligns_corners ? last : last + 1;
+      if (span == 0) {
+        place = number(0);
+      } else {
+        const Number from_low = e.apply(Operation::absolute, e.apply(Operation::subtract, at, number(low)));
+        const Number rest = e.apply(Operation::floating_modulo, from_low, number(2 * span));
+        const Number turned = e.apply(Operation::minimum, rest, e.apply(Operation::subtract, number(2 * span), rest));
+        const Number mirrored = within(e.apply(Operation::add, number(low), turned));
+        place = e.apply(Operation::select, is_inside, at, mirrored);
+      }
+    } else {
+      place = within(at);
+    }
+  }
+  place = e.apply(Operation::select, is_there, place, number(0));
+  return {e.convert(place, Lane::i64), is_there};
+}
+
+struct SampledImage {
+  View pixels;           ///< [n * h * w + 1, c], zeros in the last row
+  Dims sizes;            ///< h, w, or of more or fewer axes
+  View grid;             ///< [n, points, axes], the innermost axis first
+  std::int64_t corners;  ///< neighbours along an axis
+  SampleRules rules;
+
+  std::size_t axes() const { return sizes.size(); }
+};
+
+enum class Found : std::uint8_t { place, weight };
+
+/// Of each neighbour [corners, corners, ..., n, points] its pixel, the one behind all of them where there is none, or its weight.
+View of_neighbours(LowerCall& call, const SampledImage& image, Found what) {
+  const Dims points = {image.grid.dims[0], image.grid.dims[1]};
+  Dims dims(image.axes(), image.corners);
+  dims.insert(dims.end(), points.begin(), points.end());
+  Expression e;
+  std::vector<View> inputs;
+  const auto next = [&](const View& view) {
+    inputs.push_back(view);
+    return e.convert(e.input(inputs.size() - 1, lane_of(view.type)),
+                     what == Found::place && lane_of(view.type) == Lane::i64 ? Lane::i64 : Lane::f64);
+  };
+  std::optional<Number> result;
+  if (what == Found::place) result = next(positions_along(call, dims, image.axes()));
+  std::optional<Number> are_there;
+  for (std::size_t axis = 0; axis < image.axes(); ++axis) {
+    View coordinate = sliced(image.grid, 2, static_cast<std::int64_t>(image.axes() - 1 - axis), 1, 1);
+    coordinate.dims.pop_back();
+    coordinate.strides.pop_back();
+    const Number at = among_elements(e, next(coordinate), image.sizes[axis], image.rules);
+    const bool is_nearest = image.rules.is_nearest;
+    const Number first = e.apply(is_nearest ? Operation::round_half_even : Operation::floor, at);
+    std::optional<Number> corner;
+    if (!is_nearest) {
+      inputs.push_back(positions_along(call, dims, axis));
+      corner = e.convert(e.input(inputs.size() - 1, Lane::i64), Lane::f64);
+    }
+    Number term = 0;
+    if (what == Found::weight) {
+      const Number rest = e.apply(Operation::subtract, at, first), one = e.constant(Lane::f64, 1);
+      const Number is_low = e.apply(Operation::equal, *corner, e.constant(Lane::f64, 0));
+      term = e.apply(Operation::select, is_low, e.apply(Operation::subtract, one, rest), rest);
+      result = result ? e.apply(Operation::multiply, *result, term) : term;
+      continue;
+    }
+    const Neighbour found =
+        element_for(e, corner ? e.apply(Operation::add, first, *corner) : first, image.sizes[axis], image.rules);
+    are_there = are_there ? e.apply(Operation::logical_and, *are_there, found.is_there) : found.is_there;
+    const Number scaled = e.apply(Operation::multiply, *result, e.integer(image.sizes[axis]));
+    result = e.apply(Operation::add, scaled, found.at);
+  }
+  if (what == Found::place) e.apply(Operation::select, *are_there, *result, e.integer(image.pixels.dims[0] - 1));
+  const ElementType stored = what == Found::place ? ElementType::int64 : wide_type(image.pixels.type);
+  if (what == Found::weight) e.convert(*result, lane_of(stored));
+  return mapped(call, e, std::move(inputs), stored, dims);
+}
+
+/// 512 MiB of gathered neighbours.
+constexpr std::int64_t most_sampled = std::int64_t{1} << 27;
+
+Unlowered lower_grid_sample(LowerCall& call) {
+  const auto mode = call.string("mode"), beyond = call.string("padding_mode");
+  SampledImage image;
+  image.rules.is_nearest = mode == "nearest";
+  image.rules.aligns_corners = call.integer("align_corners") != 0;
+  image.rules.beyond = beyond == "border"       ? Beyond::border
+                       : beyond == "reflection" ? Beyond::reflection
+                                                : Beyond::zeros;
+  image.corners = image.rules.is_nearest ? 1 : 2;
+  if (mode == "cubic" || mode == "bicubic") return "cubic samples have many neighbours";
+  const View x = call.input(0), grid = call.input(1);
+  const Dims out = call.output_dims(0);
+  if (!has_lane(x.type) || !has_lane(grid.type)) return "elements cannot be computed";
+  if (!image.rules.is_nearest && lane_of(x.type) == Lane::i64) return "only for real numbers";
+  if (x.rank() < 3 || x.rank() > 5 || x.size() == 0 || element_count(out) == 0)
+    return "without elements or of many axes";
+  if (grid.rank() != x.rank() || grid.dims[0] != x.dims[0] ||
+      grid.dims.back() != static_cast<std::int64_t>(x.rank()) - 2)
+    return "the grid does not fit";
+  const std::int64_t batches = x.dims[0], channels = x.dims[1];
+  image.sizes.assign(x.dims.begin() + 2, x.dims.end());
+  const std::int64_t area = element_count(image.sizes), points = element_count(std::span(out).subspan(2));
+  Dims last = {0};
+  for (std::size_t i = 2; i < x.rank(); ++i) last.push_back(static_cast<std::int64_t>(i));
+  last.push_back(1);
+  const View turned = permuted(x, last);
+  image.pixels = call.make(x.type, {batches * area + 1, channels});
+  call.emit_copy(turned, *reshaped(sliced(image.pixels, 0, 0, 1, batches * area), turned.dims));
+  fill(call, sliced(image.pixels, 0, batches * area, 1, 1), 0);
+  image.grid = reshaped_or_copied(call, grid, {batches, points, grid.dims.back()});
+  const std::int64_t corners = image.rules.is_nearest ? 1 : std::int64_t{1} << image.axes();
+  const std::int64_t rows = corners * batches * points;
+  if (rows > most_sampled / channels) return "there would be many neighbours";
+  const View places = of_neighbours(call, image, Found::place);
+  const View gathered = call.make(x.type, {1, rows, channels});
+  call.emit(gather_step, {*reshaped(image.pixels, {1, batches * area + 1, channels}), *reshaped(places, {rows})},
+            {gathered}, MapParameters());
+  const View taps = *reshaped(gathered, {corners, batches, points, channels});
+  View sampled = taps;
+  if (image.rules.is_nearest) {
+    sampled = *reshaped(taps, {batches, points, channels});
+  } else {
+    const View weights = *reshaped(of_neighbours(call, image, Found::weight), {corners, batches, points, 1});
+    Expression e;
+    std::vector<View> inputs;
+    const auto next = [&](const View& view, std::int64_t tap) {
+      View one = sliced(view, 0, tap, 1, 1);
+      one.dims.erase(one.dims.begin());
+      one.strides.erase(one.strides.begin());
+      inputs.push_back(one);
+      return e.input(inputs.size() - 1, lane_of(view.type));
+    };
+    std::optional<Number> sum;
+    for (std::int64_t tap = 0; tap < corners; ++tap) {
+      const Number value = next(taps, tap);
+      const Number part = e.apply(Operation::multiply, value, next(weights, tap));
+      sum = sum ? e.apply(Operation::add, *sum, part) : part;
+    }
+    sampled = mapped(call, e, std::move(inputs), x.type, {batches, points, channels});
+  }
+  Dims shown = {batches};
+  shown.insert(shown.end(), out.begin() + 2, out.end());
+  shown.push_back(channels);
+  Dims second = {0, static_cast<std::int64_t>(x.rank()) - 1};
+  for (std::size_t i = 1; i + 1 < x.rank(); ++i) second.push_back(static_cast<std::int64_t>(i));
+  call.set_output(
+      0, stored_as(call, permuted(*reshaped(sampled, shown), second), LowerCall::stored_type(call.output_type(0))));
+  return std::nullopt;
+}
+
+}  // namespace
+
+void register_sampling(LoweringRegistry& registry);
+void register_sampling(LoweringRegistry& registry) {
+  registry.add("AffineGrid", all_versions(), lower_affine_grid);
+  registry.add("GridSample", all_versions(), lower_grid_sample);
+  registry.add("com.microsoft", "GridSample", all_versions(), lower_grid_sample);
+}
+
+}  // namespace onnxkit::plan
