@@ -13,6 +13,8 @@ std::optional<Ratio> change_of(const std::vector<BenchRound>& after, const std::
   return benching::change_of(after, before, seed);
 }
 
+std::vector<BenchInput> bench_inputs(const InputSet& inputs) { return benching::inputs_of(inputs); }
+
 void summarize(BenchSideReport& side, const std::vector<BenchRound>& base, std::uint64_t seed) {
   benching::summarize(side, base, seed);
 }

@@ -106,8 +106,7 @@ class Measurement {
       : options_(options), inputs_(inputs), diff_(diff_options(options)), sessions_(diff_), random_(options.seed) {
     report_.sides.resize(sides.size());
     report_.inputs = inputs.name;
-    for (const NamedValue& input : inputs.values)
-      if (input.value.kind != ValueKind::none) report_.input_types.push_back({input.name, type_text(input.value)});
+    report_.input_types = inputs_of(inputs);
     const MachineDesc machine = MachineDesc::here();
     report_.processor = machine.processor;
     report_.processors = machine.processors;
@@ -222,7 +221,8 @@ class Measurement {
       if (growth) take_growth(contender, *growth);
       if (!first) continue;
       contender.run_seconds = first->front().wall;
-      if (contender.report->warmups++ == 0) contender.report->first_seconds = contender.run_seconds;
+      if (is_new) contender.report->first_seconds = contender.run_seconds;
+      ++contender.report->warmups;
     }
   }
 
@@ -449,8 +449,7 @@ class Measurement {
       DiffOptions options = diff_;
       options.warmup = 0;
       if (const auto profile = profile_named(side.arithmetic); profile && *profile != Profile::float32)
-        options.profiles = *profile == Profile::fp8 ? std::vector{Profile::float32, Profile::float16, Profile::fp8}
-                                                    : std::vector{Profile::float32, *profile};
+        options.profiles = profiles_of(*profile);
       const auto compared = diff({std::move(reference), std::move(recorded)}, {inputs_}, options);
       take_verdict(compared, side);
     }
@@ -486,6 +485,13 @@ class Measurement {
 };
 
 }  // namespace
+
+std::vector<BenchInput> inputs_of(const InputSet& inputs) {
+  std::vector<BenchInput> given;
+  for (const NamedValue& input : inputs.values)
+    if (input.value.kind != ValueKind::none) given.push_back({input.name, type_text(input.value)});
+  return given;
+}
 
 void summarize(BenchSideReport& side, const std::vector<BenchRound>& base, std::uint64_t seed) {
   const auto wall = walls(side.rounds), cpu = times_of(side.rounds, &RunTime::cpu),

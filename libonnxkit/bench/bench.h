@@ -6,6 +6,7 @@ namespace onnxkit::benching {
 
 /// As declared in the public header.
 Result<BenchReport> bench(const std::vector<DiffSide>& sides, const InputSet& inputs, const BenchOptions& options);
+std::vector<BenchInput> inputs_of(const InputSet& inputs);
 void summarize(BenchSideReport& side, const std::vector<BenchRound>& base, std::uint64_t seed);
 
 std::optional<Ratio> change_of(const std::vector<BenchRound>& after, const std::vector<BenchRound>& before,

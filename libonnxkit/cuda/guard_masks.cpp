@@ -133,12 +133,6 @@ bool is_equal(const Step& a, const Step& b) {
          a.outputs[0].strides == b.outputs[0].strides && a.outputs[0].offset == b.outputs[0].offset;
 }
 
-View without_repetition(View view) {
-  for (std::size_t axis = 0; axis < view.rank(); ++axis)
-    if (view.strides[axis] == 0) view.dims[axis] = 1;
-  return view;
-}
-
 /// A mask that has been seen to.
 struct Guarded {
   View given, mask;
@@ -180,14 +174,6 @@ class Guard {
            static_cast<double>(q.size()) * static_cast<double>(step.inputs[1].dims[2]) >= least_multiplications;
   }
 
-  View make(ElementType type, const Dims& dims) {
-    View view{.buffer = static_cast<std::uint32_t>(plan_.buffers.size()), .type = type, .offset = 0, .dims = dims};
-    view.strides = plan::row_major_strides(dims);
-    const auto bytes = static_cast<std::uint64_t>(view.size() * storage_bits(type) / 8);
-    plan_.buffers.push_back({.home = Home::arena, .type = type, .bytes = bytes, .offset = 0, .index = 0});
-    return view;
-  }
-
   static Step map_of(Expression expression, std::vector<View> inputs, const View& to, const Step& of) {
     auto parameters = std::make_shared<plan::MapParameters>();
     parameters->expression = std::move(expression);
@@ -205,7 +191,7 @@ class Guard {
   }
 
   View greatest_of_rows(std::vector<Step>& steps, const View& mask, const Step& of) {
-    View greatest = make(ElementType::float32, Dims(mask.dims.begin(), mask.dims.end() - 1));
+    View greatest = plan::new_value(plan_, ElementType::float32, Dims(mask.dims.begin(), mask.dims.end() - 1));
     auto parameters = std::make_shared<plan::ReduceParameters>();
     parameters->reduction = plan::Reduction::maximum;
     steps.push_back({.kind = plan::reduce_step,
@@ -230,7 +216,7 @@ class Guard {
       const auto hidden = bounded.apply(Operation::equal, number, bounded.constant(Lane::f32, minus_infinity));
       bounded.apply(Operation::select, hidden, number,
                     bounded.apply(Operation::maximum, number, bounded.constant(Lane::f32, least_hidden)));
-      guarded.mask = make(ElementType::float32, given.dims);
+      guarded.mask = plan::new_value(plan_, ElementType::float32, given.dims);
       steps.push_back(map_of(std::move(bounded), {given}, guarded.mask, of));
     }
     if (range.may_hide) guarded.greatest = greatest_of_rows(steps, guarded.mask, of);
@@ -239,7 +225,7 @@ class Guard {
 
   void add(std::vector<Step>& steps, Step step) {
     const Dims scores = step.inputs[3].dims;
-    const View given = without_repetition(step.inputs[3]);
+    const View given = plan::without_repetition(step.inputs[3]);
     if (plan_.buffers[given.buffer].home == Home::constant) {
       step.inputs[3].buffer = bounded_constant(given.buffer);
       steps.push_back(std::move(step));

@@ -201,15 +201,19 @@ class Comparison {
     for (const std::size_t side : {i, at}) {
       if (is_other_model(i, at)) asked.insert(traits_[side].profiles.begin(), traits_[side].profiles.end());
     }
+    for (const auto& arithmetic : {own, other}) {
+      if (!arithmetic) continue;
+      const std::vector<Profile> said = profiles_of(*arithmetic);
+      asked.insert(said.begin(), said.end());
+    }
     const bool may_be_int8 = quantize_otherwise(i, at) || own == Profile::int8 || other == Profile::int8;
-    const bool is_fp8 = own == Profile::fp8 || other == Profile::fp8;  // float16 where no product has weights that fit
+    const bool is_fp8 = own == Profile::fp8 || other == Profile::fp8;
     std::vector<Profile> profiles;
     for (const Profile profile : all_profiles) {
       if (profile == Profile::int8 && !may_be_int8) continue;
       if (profile == Profile::fp8 && !is_fp8) continue;
-      const bool said = !own || !other || profile == own || profile == other || asked.contains(profile) ||
-                        (is_fp8 && profile == Profile::float16);
-      if (profile == Profile::float32 || (said && (!noise_floor_ || noise_floor_->applies(profile))))
+      const bool may_explain = !own || !other || asked.contains(profile);
+      if (profile == Profile::float32 || (may_explain && (!noise_floor_ || noise_floor_->applies(profile))))
         profiles.push_back(profile);
     }
     return profiles;

@@ -167,6 +167,12 @@ std::vector<bool> last_axes(std::size_t rank, std::size_t first) {
   return goes;
 }
 
+std::vector<bool> only_axis(std::size_t rank, std::size_t axis) {
+  std::vector<bool> goes(rank, false);
+  goes[axis] = true;
+  return goes;
+}
+
 void give(LowerCall& call, const View& view) {
   const View stored = stored_as(call, view, LowerCall::stored_type(call.output_type(0)));
   call.set_output(0, reshaped_or_copied(call, stored, call.output_dims(0)));

@@ -38,8 +38,9 @@ struct Statistics {
 Statistics statistics_over(LowerCall& call, const View& view, const std::vector<bool>& goes);
 /// x [n, c, ...] of float32 or float64, normalised within groups of channels, times input 1 plus input 2 by channel; nothing where the sizes do not fit.
 std::optional<View> normalized_groups(LowerCall& call, const View& x, std::int64_t groups);
-/// The axes from `first` on, for reduced.
+/// The axes from `first` on, or one, for reduced.
 std::vector<bool> last_axes(std::size_t rank, std::size_t first);
+std::vector<bool> only_axis(std::size_t rank, std::size_t axis);
 /// output 0 is this view, converted to the stored type of the output and under its sizes.
 void give(LowerCall& call, const View& view);
 /// The stored type in which the view is reduced and multiplied: float32, float64 or int64.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "libonnxkit/base/dtype/dtype.h"
+
 namespace onnxkit::plan {
 
 std::optional<View> zero_of_matrix(LowerCall& call, std::size_t input, const View& matrix, bool is_left) {

@@ -195,19 +195,8 @@ class ProductRewriting {
     return epilogue.with_input(0, scale).renumbered(numbers);
   }
 
-  View new_view(ElementType type, const Dims& dims) {
-    const auto bytes =
-        static_cast<std::uint64_t>(element_count(dims)) * static_cast<std::uint64_t>(storage_bits(type)) / 8;
-    plan_.buffers.push_back({.home = Home::arena, .type = type, .bytes = bytes, .offset = 0, .index = 0});
-    return {.buffer = static_cast<std::uint32_t>(plan_.buffers.size() - 1),
-            .type = type,
-            .offset = 0,
-            .dims = dims,
-            .strides = row_major_strides(dims)};
-  }
-
   View constant_view(ElementType type, const Dims& dims, std::vector<std::byte> bytes) {
-    View view = new_view(type, dims);
+    const View view = new_value(plan_, type, dims);
     Buffer& buffer = plan_.buffers[view.buffer];
     buffer.home = Home::constant;
     buffer.index = plan_.constants.size();
@@ -219,7 +208,8 @@ class ProductRewriting {
   Rows rows_of(const View& a, const std::vector<std::string>& nodes) {
     const auto known = std::find_if(rows_.begin(), rows_.end(), [&](const auto& one) { return one.first == a; });
     if (known != rows_.end()) return known->second;
-    const Rows rows{new_view(float8, a.dims), new_view(ElementType::float32, Dims(a.dims.begin(), a.dims.end() - 1))};
+    const Rows rows{new_value(plan_, float8, a.dims),
+                    new_value(plan_, ElementType::float32, Dims(a.dims.begin(), a.dims.end() - 1))};
     plan_.steps.push_back(
         {.kind = quantize_rows_step, .inputs = {a}, .outputs = {rows.numbers, rows.powers}, .nodes = nodes});
     rows_.emplace_back(a, rows);

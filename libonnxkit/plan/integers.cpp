@@ -8,7 +8,6 @@
 
 namespace onnxkit::plan {
 
-bool is_byte(ElementType type) { return type == ElementType::int8 || type == ElementType::uint8; }
 bool is_quantized_integer(ElementType type) {
   return is_byte(type) || type == ElementType::int16 || type == ElementType::uint16;
 }

@@ -5,7 +5,6 @@
 // Products and convolutions of bytes as steps over integers.
 namespace onnxkit::plan {
 
-bool is_byte(ElementType type);
 /// Of 8 or 16 bits.
 bool is_quantized_integer(ElementType type);
 /// The quotient rounded, halves to even, with the zero point added and kept in the range of the type; NaN counts as 0.

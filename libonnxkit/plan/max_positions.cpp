@@ -11,6 +11,8 @@ using Number = Expression::Number;
 
 /// Elements of a window that one map compares, and all of them.
 constexpr std::int64_t taps_of_map = 9, most_window_taps = 81;
+/// Of a padded image, whose positions each plan holds: 64 MiB.
+constexpr std::int64_t most_positions = std::int64_t{1} << 23;
 
 /// The number of each element in its channel, -1 in what is around the image.
 View padded_positions(LowerCall& call, const Dims& image, const Dims& padded, const Dims& begin) {
@@ -104,11 +106,14 @@ Unlowered lower_max_positions(LowerCall& call, bool has_values) {
   const Window g = window_geometry(call, *kernel);
   const Dims image(x.dims.begin() + 2, x.dims.end());
   Dims begin, sizes;
+  std::int64_t room = most_positions;
   for (std::size_t i = 0; i < image.size(); ++i) {
     begin.push_back(g.pads[i]);
     const std::int64_t reached = (out[2 + i] - 1) * g.strides[i] + (g.kernel[i] - 1) * g.dilations[i] + 1;
     sizes.push_back(std::max(reached, begin[i] + image[i]));
     if (begin[i] < 0) return "the padding is negative";
+    room /= sizes.back();
+    if (room == 0) return "positions of the greatest in a large image are asked for";
   }
   Dims dims = {x.dims[0], x.dims[1]};
   dims.insert(dims.end(), sizes.begin(), sizes.end());

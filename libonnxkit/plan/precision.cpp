@@ -151,9 +151,7 @@ class Narrowing {
       for (const auto& [known, narrow] : conversions_)
         if (known == from) return narrow;
     }
-    View once = from;
-    for (std::size_t axis = 0; axis < once.rank(); ++axis)
-      if (once.strides[axis] == 0) once.dims[axis] = 1;
+    const View once = without_repetition(from);
     const View part = new_view(once), to = broadcast_to(part, from.dims);
     add_conversion(once, part, step.nodes);
     if (is_shared) conversions_.emplace_back(from, to);
@@ -165,13 +163,9 @@ class Narrowing {
   }
 
   View new_view(const View& like) {
-    const auto bytes = static_cast<std::uint64_t>(like.size()) * static_cast<std::uint64_t>(storage_bits(type_)) / 8;
-    plan_.buffers.push_back({.home = Home::arena, .type = type_, .bytes = bytes, .offset = 0, .index = 0});
-    return {.buffer = static_cast<std::uint32_t>(plan_.buffers.size() - 1),
-            .type = type_,
-            .offset = 0,
-            .dims = like.dims,
-            .strides = dense_strides_like(like.dims, like)};
+    View view = new_value(plan_, type_, like.dims);
+    view.strides = dense_strides_like(like.dims, like);
+    return view;
   }
 
   void add_conversion(const View& from, const View& to, const std::vector<std::string>& nodes) {

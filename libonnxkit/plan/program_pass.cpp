@@ -546,6 +546,17 @@ std::vector<std::uint32_t> shared_places(const Plan& plan, const BufferUses& use
 
 }  // namespace
 
+View new_value(Plan& plan, ElementType type, const Dims& dims) {
+  View view{.buffer = static_cast<std::uint32_t>(plan.buffers.size()),
+            .type = type,
+            .offset = 0,
+            .dims = dims,
+            .strides = row_major_strides(dims)};
+  const auto bytes = static_cast<std::uint64_t>(view.size()) * static_cast<std::uint64_t>(storage_bits(type)) / 8;
+  plan.buffers.push_back({.home = Home::arena, .type = type, .bytes = bytes, .offset = 0, .index = 0});
+  return view;
+}
+
 void place_buffers(Plan& plan) { place_buffers(plan, order_of_steps(plan)); }
 
 void place_buffers(Plan& plan, const StepOrder& order) {

@@ -37,6 +37,8 @@ struct StepOrder {
       ended;  ///< by step and stream: of its steps, those before this one have ended when the step begins
 };
 
+/// A new value without gaps, whose buffer has no place yet.
+View new_value(Plan& plan, ElementType type, const Dims& dims);
 /// Gives all buffers of the arena a place: those that live at the same time do not overlap.
 void place_buffers(Plan& plan);
 /// The same for steps that run side by side: none has to wait for another for the sake of a place.

@@ -173,6 +173,12 @@ Loops joined_loops(std::span<const View* const> views) {
   return loops;
 }
 
+View without_repetition(View view) {
+  for (std::size_t axis = 0; axis < view.rank(); ++axis)
+    if (view.strides[axis] == 0) view.dims[axis] = 1;
+  return view;
+}
+
 std::optional<std::int64_t> row_stride_of(const View& view) {
   if (view.dims.back() != 1 && view.strides.back() != 1) return std::nullopt;
   std::optional<std::int64_t> stride;

@@ -45,6 +45,8 @@ View sliced(const View& view, std::size_t axis, std::int64_t start, std::int64_t
 std::optional<View> reshaped(const View& view, Dims dims);
 /// By the rules of ONNX: axes are added in front, axes of one element repeat. Precondition: the sizes fit.
 View broadcast_to(const View& view, std::span<const std::int64_t> dims);
+/// With one element along each axis along which it repeats.
+View without_repetition(View view);
 /// Strides of a tensor of these sizes without gaps whose axes lie in the order of those of `like`, which has the same rank.
 Dims dense_strides_like(std::span<const std::int64_t> dims, const View& like);
 

@@ -242,9 +242,7 @@ Result<std::vector<Benchmark>> measure_all(const BenchArguments& arguments) {
     auto inputs = inputs_of(plan, *sides, arguments);
     if (!inputs) return inputs.error();
     Benchmark planned{plan.models.front(), plan.batch, plan.threads, {}};
-    for (const NamedValue& input : inputs->values)
-      if (input.value.kind != ValueKind::none)
-        planned.report.input_types.push_back({input.name, type_text(input.value)});
+    planned.report.input_types = bench_inputs(*inputs);
     const auto known = std::find_if(stored.begin(), stored.end(),
                                     [&](const Benchmark& benchmark) { return is_same(benchmark, planned, *sides); });
     if (known != stored.end()) {

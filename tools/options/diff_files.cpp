@@ -35,6 +35,13 @@ bool is_trace(const fs::path& path) {
   return head.starts_with('{') && head.find("\"traceEvents\"") != head.npos;
 }
 
+/// `what` a file becomes, and whether that which is there is one.
+Result<void> check_replaced(const fs::path& path, bool (*is_one)(const fs::path&), const std::string& what) {
+  std::error_code fault;
+  if (!fs::is_regular_file(path, fault) || fs::file_size(path, fault) == 0 || is_one(path)) return check_new_file(path);
+  return cannot_write(path, "the " + what + " would replace a file that is not a " + what, "choose another name");
+}
+
 bool is_repro(const fs::path& folder) {
   std::error_code fault;
   return fs::exists(folder / "expected.onnx", fault) && fs::exists(folder / "README.txt", fault);
@@ -62,19 +69,8 @@ Result<void> check_new_file(const fs::path& path) {
                       "create it, or choose another one");
 }
 
-Result<void> check_report(const fs::path& path) {
-  std::error_code fault;
-  if (!fs::is_regular_file(path, fault) || fs::file_size(path, fault) == 0 || is_page(path))
-    return check_new_file(path);
-  return cannot_write(path, "the report would replace a file that is not a report", "choose another name");
-}
-
-Result<void> check_trace(const fs::path& path) {
-  std::error_code fault;
-  if (!fs::is_regular_file(path, fault) || fs::file_size(path, fault) == 0 || is_trace(path))
-    return check_new_file(path);
-  return cannot_write(path, "the trace would replace a file that is not a trace", "choose another name");
-}
+Result<void> check_report(const fs::path& path) { return check_replaced(path, is_page, "report"); }
+Result<void> check_trace(const fs::path& path) { return check_replaced(path, is_trace, "trace"); }
 
 Result<void> check_repro(const fs::path& folder, const std::vector<fs::path>& inputs) {
   std::error_code fault;

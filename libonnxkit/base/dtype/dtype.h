@@ -49,6 +49,9 @@ constexpr Domain domain_of(ElementType type) {
   }
 }
 
+/// An integer of a byte.
+constexpr bool is_byte(ElementType type) { return type == ElementType::int8 || type == ElementType::uint8; }
+
 /// How a number becomes a float8e8m0, which has neither sign nor zero nor mantissa (Cast's round_mode).
 enum class PowerRounding : std::uint8_t { up, down, nearest };
 

@@ -36,6 +36,13 @@ std::optional<Profile> profile_named(std::string_view name) {
   return std::nullopt;
 }
 
+std::vector<Profile> profiles_of(Profile arithmetic) {
+  std::vector<Profile> profiles = {Profile::float32};
+  if (arithmetic == Profile::fp8) profiles.push_back(Profile::float16);
+  if (arithmetic != Profile::float32) profiles.push_back(arithmetic);
+  return profiles;
+}
+
 std::string_view name_of(Verdict verdict) {
   switch (verdict) {
     case Verdict::identical:

@@ -17,8 +17,6 @@ using plan::Operation;
 
 constexpr double most_exact = 1 << 24;
 
-bool is_narrow_integer(ElementType type) { return type == ElementType::int8 || type == ElementType::uint8; }
-
 /// What is known of a number of the new expression.
 struct Range {
   bool is_whole = false;  ///< an integer, or infinite
@@ -36,7 +34,7 @@ class Narrower {
   Expression run(ElementType result) {
     for (const Instruction& instruction : from_.code()) add(instruction);
     const Expression::Number last = numbers_.back();
-    const bool is_stored_narrow = is_narrow_integer(result) && fits(ranges_[last], result);
+    const bool is_stored_narrow = is_byte(result) && fits(ranges_[last], result);
     const Lane lane = from_.lane(from_.last());
     if (to_.lane(last) != lane && !is_stored_narrow)
       in_lane(last, lane);
@@ -86,7 +84,7 @@ class Narrower {
 
   Expression::Number input(const Instruction& instruction) {
     const ElementType type = inputs_[instruction.index];
-    if (!is_narrow_integer(type)) return note(to_.input(instruction.index, instruction.lane), {});
+    if (!is_byte(type)) return note(to_.input(instruction.index, instruction.lane), {});
     return note(to_.input(instruction.index, Lane::f32),
                 {true, false, false, static_cast<double>(least_of(type)), static_cast<double>(greatest_of(type))});
   }
@@ -212,7 +210,7 @@ class Narrower {
 
 plan::Expression with_narrow_integers(const plan::Expression& expression, std::span<const ElementType> inputs,
                                       ElementType result) {
-  if (std::none_of(inputs.begin(), inputs.end(), is_narrow_integer) && !is_narrow_integer(result)) return expression;
+  if (std::none_of(inputs.begin(), inputs.end(), is_byte) && !is_byte(result)) return expression;
   return Narrower(expression, inputs).run(result);
 }
 

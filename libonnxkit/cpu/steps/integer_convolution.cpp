@@ -15,8 +15,6 @@ namespace {
 
 using IntegerParameters = plan::IntegerConvolutionParameters;
 
-bool is_of_bytes(ElementType type) { return type == ElementType::int8 || type == ElementType::uint8; }
-
 /// Weights [m, c, h, w] without their zero points, in row-major order.
 std::vector<std::int8_t> centered_weights(const plan::Plan& plan, const View& filter,
                                           const std::vector<std::int64_t>& zeros) {
@@ -104,7 +102,7 @@ std::optional<std::string> refuse_integer_convolution(const plan::Plan& plan, co
   constexpr std::int64_t most_depthwise_taps = 128;
   const auto& parameters = static_cast<const IntegerParameters&>(*step.parameters);
   const View &x = step.inputs[0], &filter = step.inputs[1], &to = step.outputs[0];
-  if (!is_of_bytes(x.type) || !is_of_bytes(filter.type)) return "factors of more than 8 bits";
+  if (!is_byte(x.type) || !is_byte(filter.type)) return "factors of more than 8 bits";
   if (!x.has_channels_last() || !to.has_channels_last()) return "an image without channels side by side";
   if (plan.buffers[filter.buffer].home != plan::Home::constant) return "the weights are not constant";
   if (step.inputs[2].size() != 1) return "more than one zero point of the image";

@@ -69,7 +69,7 @@ class AttentionWriter {
         preparation_(preparation),
         of_(static_cast<const plan::AttentionParameters&>(*step.parameters)),
         is_new_(session->functions.version() >= first_with_infinity),
-        graph_(std::make_unique<CudnnGraph>(std::move(session))) {}
+        draft_(std::move(session), preparation.plan) {}
 
   Result<CudnnWritten> write() {
     if (auto fault = refuse()) return make_error("not-supported", *fault);
@@ -81,20 +81,16 @@ class AttentionWriter {
     std::swap(key_strides[2], key_strides[3]);
     const GraphTensor queries = operand(q, q.dims, *strides_of(q)), columns = operand(k, keys.dims, key_strides);
     GraphTensor now = between();
-    graph_->multiply(queries, columns, now);
-    now = apply(Mode::multiply, now, number(static_cast<float>(of_.scale)));
+    draft_.graph().multiply(queries, columns, now);
+    now = apply(Mode::multiply, now, number(of_.scale));
     if (step_.inputs.size() > 3) now = apply(Mode::add, now, mask());
     if (of_.is_causal) now = causal(now);
     now = softmax(now);
     const View& v = step_.inputs[2];
     const GraphTensor values = operand(v, v.dims, *strides_of(v)), result = operand(to, to.dims, *strides_of(to));
-    graph_->multiply(now, values, result);
-    key_ += fmt::format("attention {} {}", of_.scale, of_.is_causal);
-    ids_.insert(ids_.end(), number_ids_.begin(), number_ids_.end());
-    return CudnnWritten{
-        .prepared = {.graph = std::move(graph_), .ids = std::move(ids_), .numbers = std::move(numbers_)},
-        .operands = std::move(operands_),
-        .key = std::move(key_)};
+    draft_.graph().multiply(now, values, result);
+    draft_.describe(fmt::format("attention {} {}", of_.scale, of_.is_causal));
+    return draft_.take();
   }
 
  private:
@@ -114,7 +110,7 @@ class AttentionWriter {
     }
     if (q.dims[1] % k.dims[1] != 0 || v.dims[1] != k.dims[1]) return "heads that keys and values do not share alike";
     if (step_.inputs.size() < 4) return std::nullopt;
-    const View mask = shared(step_.inputs[3]);
+    const View mask = plan::without_repetition(step_.inputs[3]);
     if (!cudnn_type_of(mask.type) || !strides_of(mask)) return "a mask whose rows are not side by side";
     if (of_.leaves_blind) return std::nullopt;
     if (!preparation_.is_constant(mask) ||
@@ -125,73 +121,55 @@ class AttentionWriter {
                : std::optional<std::string>("a mask that hides all keys from a query");
   }
 
-  /// Axes along which a view repeats have one element.
-  static View shared(View view) {
-    for (std::size_t axis = 0; axis < view.rank(); ++axis)
-      if (view.strides[axis] == 0) view.dims[axis] = 1;
-    return view;
-  }
-
   GraphTensor operand(const View& view, const Dims& dims, const Dims& strides) {
-    const auto alignment = std::min<std::int64_t>(alignment_of(preparation_.plan, view), least_alignment);
-    key_ +=
-        fmt::format("{} [{}; {}] {}, ", name_of(view.type), fmt::join(dims, " "), fmt::join(strides, " "), alignment);
-    const GraphTensor made = graph_->tensor(*cudnn_type_of(view.type), dims, strides, alignment);
-    operands_.push_back(view);
-    ids_.push_back(made.id);
-    return made;
+    return draft_.operand(view, dims, strides);
   }
-  GraphTensor number(float value) {
-    const GraphTensor made = graph_->number(scores_.size());
-    number_ids_.push_back(made.id);
-    numbers_.push_back(value);
-    return made;
-  }
+  GraphTensor number(double value) { return draft_.number(value, scores_.size()); }
   GraphTensor mask() {
-    const View view = shared(step_.inputs[3]);
+    const View view = plan::without_repetition(step_.inputs[3]);
     return operand(view, view.dims, *strides_of(view));
   }
 
   /// Of the scores' sizes, or with one element for each row.
   GraphTensor between(cudnn::DataType type = cudnn::DataType::f32) {
-    return graph_->inner(type, scores_, plan::row_major_strides(scores_));
+    return draft_.graph().inner(type, scores_, plan::row_major_strides(scores_));
   }
   GraphTensor of_rows() {
     const Dims rows = {scores_[0], scores_[1], scores_[2], 1};
-    return graph_->inner(cudnn::DataType::f32, rows, plan::row_major_strides(rows));
+    return draft_.graph().inner(cudnn::DataType::f32, rows, plan::row_major_strides(rows));
   }
   GraphTensor apply(Mode mode, GraphTensor x, std::optional<GraphTensor> b = std::nullopt) {
     const GraphTensor y = between();
-    graph_->apply({.mode = mode}, x, b ? &*b : nullptr, y);
+    draft_.graph().apply({.mode = mode}, x, b ? &*b : nullptr, y);
     return y;
   }
 
   /// Row i sees columns up to i.
   GraphTensor causal(GraphTensor scores) {
     const GraphTensor row = between(cudnn::DataType::int32), column = between(cudnn::DataType::int32);
-    graph_->apply({.mode = Mode::index, .axis = 2}, scores, nullptr, row);
-    graph_->apply({.mode = Mode::index, .axis = 3}, scores, nullptr, column);
+    draft_.graph().apply({.mode = Mode::index, .axis = 2}, scores, nullptr, row);
+    draft_.graph().apply({.mode = Mode::index, .axis = 3}, scores, nullptr, column);
     const GraphTensor sees = between(cudnn::DataType::boolean);
-    graph_->apply({.mode = Mode::greater_or_equal, .precision = cudnn::DataType::boolean}, row, &column, sees);
+    draft_.graph().apply({.mode = Mode::greater_or_equal, .precision = cudnn::DataType::boolean}, row, &column, sees);
     const GraphTensor hidden =
         number(is_new_ ? -std::numeric_limits<float>::infinity() : std::numeric_limits<float>::lowest());
     const GraphTensor y = between();
-    graph_->apply({.mode = Mode::select}, scores, &hidden, y, &sees);
+    draft_.graph().apply({.mode = Mode::select}, scores, &hidden, y, &sees);
     return y;
   }
 
   /// The weights are of the operands' type, as the second product wants them.
   GraphTensor softmax(GraphTensor scores) {
     const GraphTensor most = of_rows(), sum = of_rows();
-    graph_->reduce(cudnn::ReductionMode::maximum, scores, most);
+    draft_.graph().reduce(cudnn::ReductionMode::maximum, scores, most);
     const GraphTensor powers = apply(Mode::exponential, apply(Mode::subtract, scores, most));
-    graph_->reduce(cudnn::ReductionMode::add, powers, sum);
+    draft_.graph().reduce(cudnn::ReductionMode::add, powers, sum);
     // Nobody reads the logarithm of the sums; cuDNN 9.26 has no engine for the graph without it.
     const GraphTensor logarithm = of_rows(), statistics = of_rows();
-    graph_->apply({.mode = Mode::logarithm}, sum, nullptr, logarithm);
-    graph_->apply({.mode = Mode::add}, most, &logarithm, statistics);
+    draft_.graph().apply({.mode = Mode::logarithm}, sum, nullptr, logarithm);
+    draft_.graph().apply({.mode = Mode::add}, most, &logarithm, statistics);
     const GraphTensor weights = between(*cudnn_type_of(step_.inputs[0].type));
-    graph_->apply({.mode = Mode::divide}, powers, &sum, weights);
+    draft_.graph().apply({.mode = Mode::divide}, powers, &sum, weights);
     return weights;
   }
 
@@ -199,12 +177,8 @@ class AttentionWriter {
   const Preparation& preparation_;
   const plan::AttentionParameters& of_;
   bool is_new_;
-  std::unique_ptr<CudnnGraph> graph_;
+  CudnnDraft draft_;
   Dims scores_;
-  std::vector<View> operands_;
-  std::vector<std::int64_t> ids_, number_ids_;
-  std::vector<float> numbers_;
-  std::string key_;
 };
 
 }  // namespace

@@ -1,8 +1,37 @@
 #include "libonnxkit/cuda/libraries/cudnn_call.h"
 
+#include <algorithm>
+
 #include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include "libonnxkit/base/dtype/dtype.h"
 
 namespace onnxkit::cuda {
+
+CudnnGraph::Tensor CudnnDraft::operand(const View& view, const Dims& dims, const Dims& strides) {
+  constexpr std::uint32_t most_alignment = 16;
+  const auto alignment = std::min(alignment_of(plan_, view), most_alignment);
+  key_ += fmt::format("{} [{}; {}] {}, ", name_of(view.type), fmt::join(dims, " "), fmt::join(strides, " "), alignment);
+  const CudnnGraph::Tensor made = graph_->tensor(*cudnn_type_of(view.type), dims, strides, alignment);
+  operands_.push_back(view);
+  ids_.push_back(made.id);
+  return made;
+}
+
+CudnnGraph::Tensor CudnnDraft::number(double value, std::size_t rank) {
+  const CudnnGraph::Tensor made = graph_->number(rank);
+  number_ids_.push_back(made.id);
+  numbers_.push_back(static_cast<float>(value));
+  return made;
+}
+
+CudnnWritten CudnnDraft::take() {
+  ids_.insert(ids_.end(), number_ids_.begin(), number_ids_.end());
+  return {.prepared = {.graph = std::move(graph_), .ids = std::move(ids_), .numbers = std::move(numbers_)},
+          .operands = std::move(operands_),
+          .key = std::move(key_)};
+}
 
 std::string CudnnCall::text() const {
   const CudnnGraph& graph = *prepared_->graph;

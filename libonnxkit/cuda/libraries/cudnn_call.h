@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "libonnxkit/cuda/libraries/cudnn_graph.h"
@@ -24,6 +25,30 @@ struct CudnnWritten {
   CudnnPrepared prepared;
   std::vector<View> operands;  ///< the last one is written
   std::string key;             ///< equal for graphs that one plan computes
+};
+
+/// A graph while it is written.
+class CudnnDraft {
+ public:
+  CudnnDraft(std::shared_ptr<CudnnSession> session, const plan::Plan& plan)
+      : plan_(plan), graph_(std::make_unique<CudnnGraph>(std::move(session))) {}
+
+  CudnnGraph& graph() { return *graph_; }
+  /// What tells graphs apart beside their operands.
+  void describe(std::string_view text) { key_ += text; }
+  /// A view of the step under other sizes and strides, of a type that has a cudnn_type_of.
+  CudnnGraph::Tensor operand(const View& view, const Dims& dims, const Dims& strides);
+  CudnnGraph::Tensor number(double value, std::size_t rank);
+  /// Nothing is written behind it.
+  CudnnWritten take();
+
+ private:
+  const plan::Plan& plan_;
+  std::unique_ptr<CudnnGraph> graph_;
+  std::vector<View> operands_;
+  std::vector<std::int64_t> ids_, number_ids_;
+  std::vector<float> numbers_;
+  std::string key_;
 };
 
 /// The handle is used by one thread at a time.

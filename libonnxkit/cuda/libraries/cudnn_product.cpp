@@ -27,29 +27,26 @@ class ProductWriter {
         preparation_(preparation),
         epilogue_(static_cast<const plan::ProductParameters&>(*step.parameters).epilogue),
         links_(links_of(epilogue_)),
-        graph_(std::make_unique<CudnnGraph>(std::move(session))) {}
+        draft_(std::move(session), preparation.plan) {}
 
   Result<CudnnWritten> write() {
     if (auto fault = refuse()) return make_error("not-supported", *fault);
     while (links_.back().kind == ProductLink::round_to) links_.pop_back();  // as storing does
     const CudnnGraph::Tensor a = operand(step_.inputs[0]), b = operand(step_.inputs[1]);
     CudnnGraph::Tensor now = between(links_.empty());
-    graph_->multiply(a, b, now);
+    draft_.describe("product ");
+    draft_.graph().multiply(a, b, now);
     for (std::size_t at = 0; at < links_.size(); ++at) {
       const EpilogueLink& link = links_[at];
       std::optional<CudnnGraph::Tensor> other;
       if (link.kind == ProductLink::add) other = operand(addend_of(link));
-      if (link.kind == ProductLink::scale || link.kind == ProductLink::minimum) other = number(link.factor);
+      if (link.kind == ProductLink::scale || link.kind == ProductLink::minimum) other = draft_.number(link.factor, 3);
       const CudnnGraph::Tensor y = between(at + 1 == links_.size());
-      graph_->apply({.mode = *cudnn_mode_of(link.kind)}, now, other ? &*other : nullptr, y);
-      key_ += fmt::format("{} {}, ", static_cast<int>(*cudnn_mode_of(link.kind)), link.factor);
+      draft_.graph().apply({.mode = *cudnn_mode_of(link.kind)}, now, other ? &*other : nullptr, y);
+      draft_.describe(fmt::format("{} {}, ", static_cast<int>(*cudnn_mode_of(link.kind)), link.factor));
       now = y;
     }
-    ids_.insert(ids_.end(), number_ids_.begin(), number_ids_.end());
-    return CudnnWritten{
-        .prepared = {.graph = std::move(graph_), .ids = std::move(ids_), .numbers = std::move(numbers_)},
-        .operands = std::move(operands_),
-        .key = "product " + key_};
+    return draft_.take();
   }
 
  private:
@@ -95,37 +92,20 @@ class ProductWriter {
       if (strides[axis] == 0) dims[axis] = strides[axis] = 1;
     if (dims[1] == 1) strides[1] = dims[2] * strides[2];
     strides[0] = std::max(dims[1] * strides[1], dims[2] * strides[2]);
-    constexpr std::uint32_t most_alignment = 16;
-    const auto alignment = std::min(alignment_of(preparation_.plan, view), most_alignment);
-    key_ +=
-        fmt::format("{} [{}; {}] {}, ", name_of(view.type), fmt::join(dims, " "), fmt::join(strides, " "), alignment);
-    const auto made = graph_->tensor(*cudnn_type_of(view.type), dims, strides, alignment);
-    operands_.push_back(view);
-    ids_.push_back(made.id);
-    return made;
-  }
-  CudnnGraph::Tensor number(double value) {
-    const auto made = graph_->number(3);
-    number_ids_.push_back(made.id);
-    numbers_.push_back(static_cast<float>(value));
-    return made;
+    return draft_.operand(view, dims, strides);
   }
   CudnnGraph::Tensor between(bool is_last) {
     const View& to = step_.outputs[0];
     if (is_last) return operand(to);
     const std::int64_t rows = to.dims[to.rank() - 2], columns = to.dims.back();
-    return graph_->inner(cudnn::DataType::f32, {1, rows, columns}, {rows * columns, columns, 1});
+    return draft_.graph().inner(cudnn::DataType::f32, {1, rows, columns}, {rows * columns, columns, 1});
   }
 
   const plan::Step& step_;
   const Preparation& preparation_;
   const plan::Expression& epilogue_;
   std::vector<EpilogueLink> links_;
-  std::unique_ptr<CudnnGraph> graph_;
-  std::vector<View> operands_;
-  std::vector<std::int64_t> ids_, number_ids_;
-  std::vector<float> numbers_;
-  std::string key_;
+  CudnnDraft draft_;
 };
 
 }  // namespace

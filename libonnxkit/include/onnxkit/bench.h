@@ -121,6 +121,8 @@ struct BenchInput {
   std::string name, type;  ///< "x", "float[1, 3, 224, 224]"
   friend bool operator==(const BenchInput&, const BenchInput&) = default;
 };
+/// Those that have a value.
+ONNXKIT_API std::vector<BenchInput> bench_inputs(const InputSet& inputs);
 
 struct BenchReport {
   std::vector<BenchSideReport> sides;

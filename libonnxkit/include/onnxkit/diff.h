@@ -53,6 +53,8 @@ inline constexpr std::array all_profiles = {Profile::float32,  Profile::winograd
 ONNXKIT_API std::string_view name_of(Profile profile);
 /// The profile of that name, in any case.
 ONNXKIT_API std::optional<Profile> profile_named(std::string_view name);
+/// Those by which a side is judged that computes in one: float32, that one, and float16 for fp8, which is float16 where no product has weights that fit.
+ONNXKIT_API std::vector<Profile> profiles_of(Profile arithmetic);
 
 struct OutputTolerance {
   std::optional<double> relative, absolute;  ///< |b - a| <= absolute + relative |a|

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "libonnxkit/base/dtype/dtype.h"
 #include "libonnxkit/plan/images.h"
 
 namespace onnxkit::plan {
@@ -199,9 +200,8 @@ Unlowered lower_conv(LowerCall& call) {
 
 template <bool is_maximum>
 Unlowered lower_pool(LowerCall& call) {
-  const bool is_byte = call.output_type(0) == ElementType::int8 || call.output_type(0) == ElementType::uint8;
   const bool has_positions = is_maximum && call.has_output(1);
-  const auto reason = unfit(call, is_maximum && is_byte);
+  const auto reason = unfit(call, is_maximum && is_byte(call.output_type(0)));
   if (has_positions) {
     const bool is_pooled = call.has_output(0) && call.input_dims(0).size() != 5 && !reason;
     if (auto refused = lower_max_positions(call, is_pooled); refused || !is_pooled) return refused;

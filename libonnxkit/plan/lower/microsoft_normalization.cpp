@@ -1,5 +1,6 @@
 // com.microsoft: embeddings that are added and normalized, groups of channels, softmax of a sum.
 #include <algorithm>
+#include <numeric>
 
 #include "libonnxkit/plan/compose.h"
 
@@ -127,21 +128,16 @@ Unlowered lower_embeddings(LowerCall& call) {
 
 // ---- groups of channels
 
-/// [N, C, ...] or, with channels_last, [N, ..., C].
-View with_channels_second(LowerCall& call, const View& x) {
+/// With channels_last [N, ..., C] as [N, C, ...], or back.
+View with_channels(LowerCall& call, const View& x, bool is_second) {
   if (call.integer("channels_last", 1) == 0) return x;
   Dims order(x.rank());
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::int64_t>(i);
-  std::rotate(order.begin() + 1, order.end() - 1, order.end());
+  std::iota(order.begin(), order.end(), std::int64_t{0});
+  std::rotate(order.begin() + 1, is_second ? order.end() - 1 : order.begin() + 2, order.end());
   return permuted(x, order);
 }
-View with_channels_back(LowerCall& call, const View& x) {
-  if (call.integer("channels_last", 1) == 0) return x;
-  Dims order(x.rank());
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::int64_t>(i);
-  std::rotate(order.begin() + 1, order.begin() + 2, order.end());
-  return permuted(x, order);
-}
+View with_channels_second(LowerCall& call, const View& x) { return with_channels(call, x, true); }
+View with_channels_back(LowerCall& call, const View& x) { return with_channels(call, x, false); }
 
 /// Normalized groups of a float32 picture with its channels second, and x / (1 + exp(-x)) of that where it is asked for.
 Unlowered give_groups(LowerCall& call, const View& x) {

@@ -8,12 +8,6 @@ namespace {
 
 using Number = Expression::Number;
 
-std::vector<bool> only_axis(std::size_t rank, std::size_t axis) {
-  std::vector<bool> goes(rank, false);
-  goes[axis] = true;
-  return goes;
-}
-
 /// The first or last position that holds the extreme of its line.
 template <Reduction extreme>
 Unlowered lower_arg_extreme(LowerCall& call) {
@@ -21,8 +15,7 @@ Unlowered lower_arg_extreme(LowerCall& call) {
   const View x = stored_as(call, call.input(0), wide_type(call.input(0).type));
   if (x.size() == 0 || x.rank() == 0) return "without elements";
   const std::size_t axis = counted_axis(call.integer("axis"), x.rank());
-  std::vector<bool> goes(x.rank(), false);
-  goes[axis] = true;
+  const std::vector<bool> goes = only_axis(x.rank(), axis);
   Dims kept = x.dims;
   kept[axis] = 1;
   const View best = *reshaped(reduced(call, extreme, x, goes), kept);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "libonnxkit/base/dtype/dtype.h"
 #include "libonnxkit/plan/exact_parts.h"
 #include "libonnxkit/plan/integers.h"
 

@@ -145,8 +145,7 @@ Unlowered lower_lp_normalization(LowerCall& call) {
   const std::int64_t p = call.integer("p", 2);
   if (lane == Lane::i64 || x.size() == 0 || (p != 1 && p != 2)) return "without elements or of another order";
   const std::size_t axis = counted_axis(call.integer("axis", -1), x.rank());
-  std::vector<bool> goes(x.rank(), false);
-  goes[axis] = true;
+  const std::vector<bool> goes = only_axis(x.rank(), axis);
   Dims kept = x.dims;
   kept[axis] = 1;
   View norm =

@@ -11,8 +11,6 @@
 namespace onnxkit::plan {
 namespace {
 
-bool is_8_bits(ElementType type) { return type == ElementType::int8 || type == ElementType::uint8; }
-
 class IntegerProductSearch {
  public:
   explicit IntegerProductSearch(Subject& subject) : subject_(subject), rewriting_(subject) {}
@@ -66,7 +64,7 @@ class IntegerProductSearch {
 
   std::optional<Affine> image_of(ir::ValueId id) const {
     auto affine = dequantized(id);
-    if (!affine || affine->scales.size() != 1 || !is_8_bits(subject_.type(affine->stored))) return std::nullopt;
+    if (!affine || affine->scales.size() != 1 || !is_byte(subject_.type(affine->stored))) return std::nullopt;
     return affine;
   }
 
@@ -82,7 +80,7 @@ class IntegerProductSearch {
     if (affine->scales.size() != 1 && (counted != axis || affine->scales.size() != filters)) return std::nullopt;
     const ElementType type = subject_.type(affine->stored);
     const std::int64_t middle = type == ElementType::uint8 ? 128 : 0;
-    if (!is_8_bits(type) || (affine->zero == ir::ValueId::none && middle != 0)) return std::nullopt;
+    if (!is_byte(type) || (affine->zero == ir::ValueId::none && middle != 0)) return std::nullopt;
     if (affine->zero == ir::ValueId::none) return affine;
     const auto zeros = integers_of(affine->zero);
     const bool are_middle =
@@ -159,7 +157,7 @@ class IntegerProductSearch {
     Quantizer quantizer;
     quantizer.type = subject_.type(root.outputs[0]);
     const auto inner = through_bounds(root.inputs[0], quantizer.bounds);
-    if (!inner || subject_.type(*inner) != ElementType::float32 || !is_8_bits(quantizer.type)) return;
+    if (!inner || subject_.type(*inner) != ElementType::float32 || !is_byte(quantizer.type)) return;
     const ir::Node* convolution = subject_.writer(*inner, "Conv");
     const ir::Node* product = convolution ? nullptr : subject_.writer(*inner, "MatMul");
     if (!convolution && !product) return;
