@@ -6,6 +6,7 @@
 #include <fmt/core.h>
 
 #include "libonnxkit/base/dtype/dtype.h"
+#include "libonnxkit/cuda/pointwise_convolution.h"
 #include "libonnxkit/cuda/text/few_rows.h"
 #include "libonnxkit/cuda/text/parameters.h"
 
@@ -152,17 +153,25 @@ Result<Chosen> Chooser::choose(const plan::Step& step, const Preparation& prepar
   if (has_kernel && !measures) return Chosen{.library = {}, .by = "a generated kernel for few rows"};
   std::vector<LibraryStep> made;
   Chosen chosen;
-  for (const auto& library : libraries_) {
-    if (!library->takes(step.kind)) continue;
-    auto prepared = library->prepare(step, preparation);
+  const auto ask = [&](Library& library, const plan::Step& what) -> Result<void> {
+    auto prepared = library.prepare(what, preparation);
     if (prepared) {
       made.push_back(*std::move(prepared));
-      if (!measures) break;
-      continue;
+      return {};
     }
     if (prepared.error().diagnostic.code != "not-supported") return prepared.error();
-    if (!chosen.by.empty()) continue;
-    chosen.by = fmt::format("a generated kernel; {}: {}", library->name(), prepared.error().diagnostic.message);
+    if (chosen.by.empty())
+      chosen.by = fmt::format("a generated kernel; {}: {}", library.name(), prepared.error().diagnostic.message);
+    return {};
+  };
+  for (const auto& library : libraries_) {
+    if (!library->takes(step.kind) || (!measures && !made.empty())) continue;
+    if (auto asked = ask(*library, step); !asked) return asked.error();
+  }
+  const std::optional<plan::Step> product = measures || made.empty() ? as_product(step) : std::nullopt;
+  for (const auto& library : libraries_) {
+    if (!product || library->takes(step.kind) || !library->takes(product->kind)) continue;
+    if (auto asked = ask(*library, *product); !asked) return asked.error();
   }
   if (made.empty()) return chosen;
   std::size_t number = 0;

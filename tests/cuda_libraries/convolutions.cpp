@@ -1,7 +1,9 @@
 // Convolutions of a plan by cuDNN (libonnxkit/cuda/libraries/cudnn_library.h), on the stand-in for the library.
 #include <fmt/core.h>
 
+#include "libonnxkit/cuda/libraries/cublaslt_library.h"
 #include "libonnxkit/cuda/libraries/cudnn_library.h"
+#include "libonnxkit/cuda/pointwise_convolution.h"
 #include "tests/cuda_libraries/support.h"
 
 namespace onnxkit::cuda_libraries::convolutions {
@@ -146,6 +148,62 @@ TEST_CASE("parts of wider images, and orders that cuDNN is not given") {
   CHECK(prepare().error().diagnostic.message == "an operand lies where the convolution is written");
   step.inputs[0] = scene.make(ElementType::float32, {2, 4, 7, 6});
   CHECK(prepare().error().diagnostic.message == "an order other than channels last");
+}
+
+std::string product_outcome(const Case& c, double tolerance = 1e-6) {
+  Scene scene;
+  const plan::Step step = step_of(scene, c);
+  const auto product = cuda::as_product(step);
+  if (!product) return "no product";
+  auto cublaslt = cuda::open_cublaslt(stand_ins());
+  REQUIRE(cublaslt);
+  const std::vector<double> expected = expected_convolution(scene, step);
+  auto made = (*cublaslt)->prepare(*product, {.plan = scene.plan});
+  if (!made) return made.error().diagnostic.message;
+  run(scene, *made);
+  CHECK(product_error(scene, step, expected) < tolerance);
+  return made->call->text() + (made->rest ? " | " + made->rest->parameters->text() : "");
+}
+
+TEST_CASE("a pointwise convolution is a product") {
+  constexpr double half = 2e-3;
+  CHECK(product_outcome({.w = {6, 4, 1, 1}}) == "cublaslt");
+  CHECK(product_outcome({.w = {6, 4, 1, 1}, .epilogue = {"bias", "add", "relu"}}) == "cublaslt, bias, addend, relu");
+  CHECK(product_outcome({.w = {6, 4, 1, 1}, .epilogue = {"add", "bias"}, .type = ElementType::float16}, half) ==
+        "cublaslt, bias, addend");
+  CHECK(product_outcome({.x = {2, 64, 32, 32}, .w = {64, 64, 1, 1}, .epilogue = {"bias", "swish"}}) ==
+        "cublaslt, bias | mul(x0, sigmoid(x0))");
+  CHECK(product_outcome({.w = {6, 4, 3, 2}}) == "no product");
+  CHECK(product_outcome({.w = {6, 4, 1, 1}, .strides = {2, 1}}) == "no product");
+  CHECK(product_outcome({.w = {6, 4, 1, 1}, .pads = {0, 1, 0, 0}}) == "no product");
+  CHECK(product_outcome({.w = {6, 2, 1, 1}, .groups = 2}) == "no product");
+}
+
+TEST_CASE("pixels of a product lie at equal distances") {
+  Scene scene;
+  plan::Step step = step_of(scene, {.w = {6, 4, 1, 1}});
+  const View wide = channels_last(scene.make(ElementType::float32, {2, 10, 7, 6}));
+  step.inputs[0] = plan::sliced(wide, 1, 1, 1, 4);
+  const auto expected = expected_convolution(scene, step);
+  auto cublaslt = cuda::open_cublaslt(stand_ins());
+  REQUIRE(cublaslt);
+  const auto product = cuda::as_product(step);
+  REQUIRE(product);
+  auto made = (*cublaslt)->prepare(*product, {.plan = scene.plan});
+  REQUIRE(made);
+  run(scene, *made);
+  CHECK(product_error(scene, step, expected) < 1e-6);
+  step.inputs[0] = scene.make(ElementType::float32, {2, 4, 7, 6});  // channels first: a product for each picture
+  const auto each = cuda::as_product(step);
+  REQUIRE(each);
+  made = (*cublaslt)->prepare(*each, {.plan = scene.plan});
+  REQUIRE(made);
+  const auto expected_of_each = expected_convolution(scene, step);
+  run(scene, *made);
+  CHECK(product_error(scene, step, expected_of_each) < 1e-6);
+  const View broad = channels_last(scene.make(ElementType::float32, {2, 4, 7, 9}));
+  step.inputs[0] = plan::sliced(broad, 3, 1, 1, 6);
+  CHECK(!cuda::as_product(step));
 }
 
 TEST_CASE("convolutions of equal description share a plan, and all is destroyed") {

@@ -293,7 +293,7 @@ std::string fused_outcome(Bench& bench, const plan::Step& step, double tolerance
   auto written = cuda::write_product_graph(step, preparation, session);
   if (!written) return written.error().diagnostic.message;
   auto prepared = std::make_shared<cuda::CudnnPrepared>(std::move(written->prepared));
-  if (auto chosen = prepared->graph->choose({.forbidden = {}, .most_workspace = preparation.most_workspace}, 1);
+  if (auto chosen = prepared->graph->choose({.forbidden = {}, .most_workspace = preparation.most_workspace}, {});
       !chosen)
     return chosen.error().diagnostic.message;
   const std::vector<double> expected = expected_product(bench.scene, step);

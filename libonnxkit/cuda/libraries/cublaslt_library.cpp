@@ -198,7 +198,7 @@ Result<std::vector<Choice>> Session::find(const Description& description, const 
   set(cublaslt::PreferenceAttribute::alignment_b, description.alignment_b);
   set(cublaslt::PreferenceAttribute::alignment_c, description.alignment_c);
   set(cublaslt::PreferenceAttribute::alignment_d, description.alignment_d);
-  constexpr int most = 8;
+  constexpr int most = 16;
   cublaslt::HeuristicResult results[most] = {};
   int count = 0;
   if (status == cublaslt::success) {

@@ -1,6 +1,7 @@
 #include "libonnxkit/cuda/libraries/cudnn_graph.h"
 
 #include <algorithm>
+#include <chrono>
 
 #include <fmt/core.h>
 
@@ -219,7 +220,12 @@ bool CudnnGraph::take(Descriptor configuration, const EngineRules& rules) {
   return true;
 }
 
-Result<void> CudnnGraph::choose(const EngineRules& rules, std::size_t most) {
+Result<void> CudnnGraph::choose(const EngineRules& rules, const Search& search) {
+  const auto start = std::chrono::steady_clock::now();
+  const auto is_enough = [&] {
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    return choices_.size() >= search.most || (choices_.size() >= search.least && seconds > search.seconds);
+  };
   Descriptor graph = make(DescriptorType::operation_graph);
   if (!session_->device) set(graph, Attribute::graph_handle, AttributeType::handle, session_->handle);
   set(graph, Attribute::graph_operations, AttributeType::descriptor, std::span<const Descriptor>(operations_));
@@ -229,7 +235,7 @@ Result<void> CudnnGraph::choose(const EngineRules& rules, std::size_t most) {
   for (const auto mode : {cudnn::HeuristicMode::a, cudnn::HeuristicMode::fallback}) {
     for (Descriptor configuration : configurations(graph, mode)) {
       if (!take(configuration, rules)) ++refused;
-      if (choices_.size() == most) return {};
+      if (is_enough()) return {};
     }
     status_ = cudnn::success;
     // Those of last resort are not for comparing.

@@ -61,9 +61,14 @@ class CudnnGraph {
   /// Along the axes whose size in y is 1, in float32.
   void reduce(cudnn::ReductionMode mode, Tensor x, Tensor y);
 
-  /// Finds engines that the rules allow and that make a plan, at most `most`, in the order of cuDNN's heuristics, and uses the first. Error
-  /// not-supported, with the reason: there is none.
-  Result<void> choose(const EngineRules& rules, std::size_t most);
+  /// How many engines are looked for: `least`, and more up to `most` while their plans are made in `seconds`.
+  struct Search {
+    std::size_t least = 1, most = 1;
+    double seconds = 0;
+  };
+  /// Finds engines that the rules allow and that make a plan, in the order of cuDNN's heuristics, and uses the first. Error not-supported, with the
+  /// reason: there is none.
+  Result<void> choose(const EngineRules& rules, const Search& search);
   std::size_t choices() const { return choices_.size(); }
   void use(std::size_t choice) { used_ = choice; }
 

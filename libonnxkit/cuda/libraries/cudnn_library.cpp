@@ -42,58 +42,37 @@ struct ConvolutionPlan {
 class ConvolutionWriter {
  public:
   ConvolutionWriter(const ConvolutionPlan& what, std::shared_ptr<CudnnSession> session)
-      : what_(what), graph_(std::make_unique<CudnnGraph>(std::move(session))) {}
+      : what_(what), draft_(std::move(session), what.preparation.plan) {}
 
   Result<void> write();
-  CudnnWritten take() {
-    return {.prepared = {.graph = std::move(graph_), .ids = std::move(ids_), .numbers = std::move(numbers_)},
-            .operands = std::move(operands_),
-            .key = std::move(key_)};
-  }
+  CudnnWritten take() { return draft_.take(); }
 
  private:
-  CudnnGraph::Tensor operand(const View& view, const Dims& dims, const Dims& strides);
   Result<CudnnGraph::Tensor> addend(const EpilogueLink& link);
   CudnnGraph::Tensor between(bool is_last);
   Result<void> apply(std::size_t link);
 
   const ConvolutionPlan& what_;
-  std::unique_ptr<CudnnGraph> graph_;
-  std::vector<View> operands_;
-  std::vector<std::int64_t> ids_;
-  std::vector<std::int64_t> number_ids_;
-  std::vector<float> numbers_;
-  std::string key_;
+  CudnnDraft draft_;
   CudnnGraph::Tensor now_;  ///< the last result
   Dims to_strides_;
 };
 
-CudnnGraph::Tensor ConvolutionWriter::operand(const View& view, const Dims& dims, const Dims& strides) {
-  constexpr std::uint32_t most_alignment = 16;
-  const auto alignment = std::min(alignment_of(what_.preparation.plan, view), most_alignment);
-  key_ += fmt::format("{} [{}; {}] {}, ", name_of(view.type), fmt::join(dims, " "), fmt::join(strides, " "), alignment);
-  const auto tensor = graph_->tensor(*cudnn_type_of(view.type), dims, strides, alignment);
-  operands_.push_back(view);
-  ids_.push_back(tensor.id);
-  return tensor;
-}
-
 Result<CudnnGraph::Tensor> ConvolutionWriter::addend(const EpilogueLink& link) {
-  View view = what_.step.inputs[link.input + 1];
+  const View view = plan::without_repetition(what_.step.inputs[link.input + 1]);
   if (!cudnn_type_of(view.type)) return make_error("not-supported", "an operand of another type");
-  for (std::size_t axis = 0; axis < view.rank(); ++axis)
-    if (view.strides[axis] == 0) view.dims[axis] = 1;
   const auto strides = channels_last_strides(view);
   if (!strides) return make_error("not-supported", "an operand in another order than channels last");
-  return operand(view, view.dims, *strides);
+  return draft_.operand(view, view.dims, *strides);
 }
 
 /// The output, or what is between two operations.
 CudnnGraph::Tensor ConvolutionWriter::between(bool is_last) {
   const View& to = what_.step.outputs[0];
-  if (is_last) return operand(to, to.dims, to_strides_);
+  if (is_last) return draft_.operand(to, to.dims, to_strides_);
   Dims dense = {to.dims[1] * to.dims[2] * to.dims[3], 1, to.dims[1] * to.dims[3], to.dims[1]};
-  return graph_->inner(to.type == ElementType::float64 ? cudnn::DataType::f64 : cudnn::DataType::f32, to.dims, dense);
+  return draft_.graph().inner(to.type == ElementType::float64 ? cudnn::DataType::f64 : cudnn::DataType::f32, to.dims,
+                              dense);
 }
 
 Result<void> ConvolutionWriter::apply(std::size_t at) {
@@ -111,13 +90,11 @@ Result<void> ConvolutionWriter::apply(std::size_t at) {
   }
   if (link.kind == LinkKind::scale || link.kind == LinkKind::minimum) {
     if (pointwise.precision == cudnn::DataType::f64) return make_error("not-supported", "constants of float64");
-    b = graph_->number(what_.step.outputs[0].rank());
-    number_ids_.push_back(b->id);
-    numbers_.push_back(static_cast<float>(link.factor));
+    b = draft_.number(link.factor, what_.step.outputs[0].rank());
   }
-  key_ += fmt::format("{} {}, ", static_cast<int>(pointwise.mode), link.factor);
+  draft_.describe(fmt::format("{} {}, ", static_cast<int>(pointwise.mode), link.factor));
   const auto y = between(at + 1 == what_.links.size());
-  graph_->apply(pointwise, now_, b ? &*b : nullptr, y);
+  draft_.graph().apply(pointwise, now_, b ? &*b : nullptr, y);
   now_ = y;
   return {};
 }
@@ -131,14 +108,13 @@ Result<void> ConvolutionWriter::write() {
   to_strides_ = *to_strides;
   CudnnGraph::Convolution convolution{.strides = p.strides, .dilations = p.dilations, .pads = p.pads};
   if (to.type == ElementType::float64) convolution.precision = cudnn::DataType::f64;
-  key_ += fmt::format("{} {} {} {}, ", what_.preparation.allows_tf32, fmt::join(p.strides, " "),
-                      fmt::join(p.dilations, " "), fmt::join(p.pads, " "));
-  const auto image = operand(x, x.dims, *x_strides), filter = operand(w, w.dims, *w_strides);
+  draft_.describe(fmt::format("{} {} {} {}, ", what_.preparation.allows_tf32, fmt::join(p.strides, " "),
+                              fmt::join(p.dilations, " "), fmt::join(p.pads, " ")));
+  const auto image = draft_.operand(x, x.dims, *x_strides), filter = draft_.operand(w, w.dims, *w_strides);
   now_ = between(what_.links.empty());
-  graph_->convolve(convolution, image, filter, now_);
+  draft_.graph().convolve(convolution, image, filter, now_);
   for (std::size_t link = 0; link < what_.links.size(); ++link)
     if (auto applied = apply(link); !applied) return applied;
-  ids_.insert(ids_.end(), number_ids_.begin(), number_ids_.end());
   return {};
 }
 
@@ -227,13 +203,14 @@ void measure_engines(const std::shared_ptr<CudnnPrepared>& prepared, const Cudnn
 }
 
 Result<LibraryStep> Cudnn::call_of(CudnnWritten written, const EngineRules& rules, const Preparation& preparation) {
-  constexpr std::size_t most_measured = 8;
+  // Some engines are compiled when their plan is made, for 0.2 s each.
+  constexpr CudnnGraph::Search measured = {.least = 8, .most = 32, .seconds = 0.1};
   const bool is_tf32 = preparation.allows_tf32 && written.operands.front().type == ElementType::float32;
   auto found = by_description_.find(written.key);
   if (found == by_description_.end()) {
     auto made = std::make_shared<CudnnPrepared>(std::move(written.prepared));
     Result<std::shared_ptr<CudnnPrepared>> result(made);
-    if (auto chosen = made->graph->choose(rules, preparation.stopwatch ? most_measured : 1); !chosen)
+    if (auto chosen = made->graph->choose(rules, preparation.stopwatch ? measured : CudnnGraph::Search()); !chosen)
       result = chosen.error();
     else
       measure_engines(made, written, preparation);
