@@ -123,12 +123,13 @@ class ForeignLayers {
     for (std::size_t i = 0; i < names.size(); ++i) values.emplace(names[i], &(*got)[i].value);
     const auto take = [&](std::size_t node, std::string_view name, const exec::Spread& spread) -> Result<void> {
       const auto value = values.find(name);
-      if (value == values.end() || !value->second->is_tensor() || !spread.exact.is_tensor()) return {};
+      if (!value->second->is_tensor() || !spread.exact.is_tensor()) return {};
       add(node, name, spread, value->second->tensor);
       return {};
     };
+    const auto wants = [&](std::string_view name) { return values.contains(name); };
     return question_.noise_floor.each_value(question_.set, question_.profile, question_.options.perturbed_samples,
-                                            take);
+                                            wants, take);
   }
 
   /// In the layout that deviates least.

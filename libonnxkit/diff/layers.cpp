@@ -8,6 +8,9 @@
 
 #include <fmt/core.h>
 
+#include "libonnxkit/base/dtype/dtype.h"
+#include "libonnxkit/base/system/cgroup.h"
+#include "libonnxkit/base/system/thread_pool.h"
 #include "libonnxkit/diff/common_values.h"
 #include "libonnxkit/diff/cut_model.h"
 #include "libonnxkit/diff/foreign_layers.h"
@@ -19,13 +22,14 @@
 namespace onnxkit::diffing {
 namespace {
 
-constexpr std::uint64_t boundary_bytes = std::uint64_t{512} << 20;  // of tapped values held at a time
+constexpr std::uint64_t least_boundary = std::uint64_t{512} << 20;  // bytes of tapped values held at a time
 constexpr std::size_t taps_of_a_search = 24;
 constexpr std::size_t most_suspects = 12;    // of a search
 constexpr std::size_t most_looked_at = 256;  // alone, where all values are compared
 constexpr int most_failures = 24;
 constexpr int more_samples = 4;  // times as many for what is in doubt
 constexpr double suspicious_rms = 1;
+constexpr std::size_t judged_at_once = 32, judged_bytes = std::size_t{64} << 20;
 
 using Flags = std::vector<bool>;  // of common values
 using Names = std::set<std::string, std::less<>>;
@@ -37,6 +41,15 @@ struct Own {
   Value got;
 };
 
+/// A value of the side, and what it is compared with.
+struct Judged {
+  std::size_t node;
+  std::string name;
+  exec::Spread spread;
+  const Value* got;
+  LayerVerdict verdict;
+};
+
 class Layers {
  public:
   Layers(const LayerQuestion& question, SideReport& report)
@@ -44,7 +57,10 @@ class Layers {
         report_(report),
         common_(question.noise_floor.model(), question.side.model->ir()),
         known_(common_.names()),
-        asked_(common_.size(), false) {}
+        asked_(common_.size(), false) {
+    const exec::LoadOptions load = question_.sessions.load_options();
+    threads_ = load.context->threads(load.threads);
+  }
 
   Result<void> run() {
     if (common_.size() == 0) {
@@ -67,11 +83,12 @@ class Layers {
  private:
   Result<void> all() {
     const auto take = [&](std::size_t, std::string_view name, const exec::Spread& spread) -> Result<void> {
-      if (const auto index = common_.find(name))
-        bytes_[*index] = spread.exact.is_tensor() ? spread.exact.tensor.bytes().size() : 0;
+      const auto size = static_cast<std::uint64_t>(spread.exact.is_tensor() ? spread.exact.tensor.size() : 0);
+      bytes_[*common_.find(name)] = size * static_cast<std::uint64_t>(storage_bits(spread.type)) / 8;
       return {};
     };
-    if (auto run = question_.noise_floor.each_value(question_.set, question_.profile, 0, take); !run) return run;
+    const auto wants = [&](std::string_view name) { return common_.find(name).has_value(); };
+    if (auto run = question_.noise_floor.each_value(question_.set, question_.profile, 0, wants, take); !run) return run;
     std::vector<std::size_t> every(common_.size());
     std::iota(every.begin(), every.end(), std::size_t{0});
     for (const std::vector<std::size_t>& batch : batches(every)) {
@@ -82,12 +99,14 @@ class Layers {
 
   /// As many together as a boundary holds.
   std::vector<std::vector<std::size_t>> batches(const std::vector<std::size_t>& indices) const {
+    constexpr std::uint64_t part_of_memory = 16;
+    const std::uint64_t boundary = std::max(least_boundary, usable_memory() / part_of_memory);
     std::vector<std::vector<std::size_t>> all;
     std::uint64_t size = 0;
     for (const std::size_t index : indices) {
       const auto known = bytes_.find(index);
       const std::uint64_t more = known == bytes_.end() ? 0 : known->second;
-      if (all.empty() || size + more > boundary_bytes) {
+      if (all.empty() || size + more > boundary) {
         all.emplace_back();
         size = 0;
       }
@@ -204,17 +223,38 @@ class Layers {
   const ir::Graph& side_graph() const { return *question_.side.model->ir().graph; }
 
   Result<void> compare_all(const Values& values, int samples) {
+    std::vector<Judged> judged;
+    std::size_t bytes = 0;
     const auto take = [&](std::size_t node, std::string_view name, const exec::Spread& spread) -> Result<void> {
-      if (const auto value = values.find(name); value != values.end()) add(node, name, spread, value->second);
+      const Value& got = values.find(name)->second;
+      judged.push_back({node, std::string(name), spread, &got, {}});
+      bytes += got.is_tensor() ? got.tensor.bytes().size() * (1 + spread.samples.size()) : 0;
+      if (bytes > judged_bytes || judged.size() >= judged_at_once) {
+        judge(judged);
+        bytes = 0;
+      }
       return {};
     };
-    return question_.noise_floor.each_value(question_.set, question_.profile, samples, take);
+    const auto wants = [&](std::string_view name) { return values.contains(name); };
+    auto compared = question_.noise_floor.each_value(question_.set, question_.profile, samples, wants, take);
+    if (compared) judge(judged);
+    return compared;
   }
 
-  void add(std::size_t node, std::string_view name, const exec::Spread& spread, const Value& got) {
-    LayerVerdict found = layer_verdict(question_.noise_floor.graph(), node, name, spread, got, question_.profile);
-    if (found.in_doubt) doubtful_.emplace(name);
-    if (const auto index = common_.find(name)) found_.insert_or_assign(*index, std::move(found.layer));
+  /// Several values side by side.
+  void judge(std::vector<Judged>& judged) {
+    const ir::Graph& graph = question_.noise_floor.graph();
+    threads_->for_range(static_cast<std::int64_t>(judged.size()), 1, [&](std::int64_t first, std::int64_t last) {
+      for (auto i = static_cast<std::size_t>(first); i < static_cast<std::size_t>(last); ++i) {
+        Judged& one = judged[i];
+        one.verdict = layer_verdict(graph, one.node, one.name, one.spread, *one.got, question_.profile);
+      }
+    });
+    for (Judged& one : judged) {
+      if (one.verdict.in_doubt) doubtful_.emplace(one.name);
+      if (const auto index = common_.find(one.name)) found_.insert_or_assign(*index, std::move(one.verdict.layer));
+    }
+    judged.clear();
   }
 
   /// Whether what leads to the value is wrong alone, on exact inputs; run when it is first asked for.
@@ -285,21 +325,22 @@ class Layers {
     const auto take = [&](std::size_t, std::string_view name, const exec::Spread& spread) -> Result<void> {
       const auto got = alone->got.find(name);
       const auto index = common_.find(name);
-      if (got == alone->got.end() || !index || !spread.exact.is_tensor() || !got->second.is_tensor()) return {};
+      if (!index || !spread.exact.is_tensor() || !got->second.is_tensor()) return {};
       alone_[*index] = Own{comparison::verdict_of(spread, got->second.tensor, question_.profile), got->second};
       return {};
     };
-    if (auto run = noise_floor->each_value(alone->inputs, question_.profile, question_.options.perturbed_samples, take);
-        !run)
-      return run;
+    const auto wants = [&](std::string_view name) { return alone->got.contains(name); };
+    const auto look = [&](int samples) {
+      return noise_floor->each_value(alone->inputs, question_.profile, samples, wants, take);
+    };
+    if (auto run = look(question_.options.perturbed_samples); !run) return run;
     std::erase_if(alone->got, [&](const auto& value) {
       const auto index = common_.find(value.first);
       const auto own = index ? alone_.find(*index) : alone_.end();
       return own == alone_.end() || !own->second || !own->second->tensor_verdict.in_doubt;
     });
     if (!alone->got.empty()) {
-      const int samples = question_.options.perturbed_samples * more_samples;
-      if (auto run = noise_floor->each_value(alone->inputs, question_.profile, samples, take); !run) return run;
+      if (auto run = look(question_.options.perturbed_samples * more_samples); !run) return run;
     }
     for (const std::size_t index : indices) {
       if (const auto own = alone_.find(index); own != alone_.end() && own->second) report_own(index, *own->second);
@@ -329,7 +370,7 @@ class Layers {
     if (!values) return values.error();
     const auto take = [&](std::size_t, std::string_view name, const exec::Spread& spread) -> Result<void> {
       const auto value = values->find(name);
-      if (value == values->end() || !value->second.is_tensor() || !spread.exact.is_tensor()) return {};
+      if (!value->second.is_tensor() || !spread.exact.is_tensor()) return {};
       const std::size_t index = *common_.find(name);
       const Tensor &within = value->second.tensor, &alone = alone_.at(index)->got.tensor;
       if (within.type() != alone.type() || within.dims() != alone.dims()) return {};
@@ -341,8 +382,9 @@ class Layers {
       inherited->largest *= std::numbers::sqrt2;
       return {};
     };
+    const auto wants = [&](std::string_view name) { return values->contains(name); };
     return question_.noise_floor.each_value(question_.set, question_.profile, question_.options.perturbed_samples,
-                                            take);
+                                            wants, take);
   }
 
   /// What to look at alone: what is before the first that is off and near the limit, then what is off.
@@ -421,6 +463,7 @@ class Layers {
   std::map<std::size_t, LayerDiff> found_;
   std::map<std::size_t, std::optional<Own>> alone_;  // nothing for what could not be run
   int failures_ = 0;
+  std::shared_ptr<ThreadPool> threads_;
 };
 
 /// Where the outputs agree, a value that deviates and was not found by its name was matched with something else.

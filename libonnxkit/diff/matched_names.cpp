@@ -84,7 +84,6 @@ Result<std::vector<InnerValue>> inner_values(NoiseFloor& noise_floor, const Inpu
     values.push_back({input.name, std::string(input_op), {}, summarize(input.value)});
   }
   const auto take = [&](std::size_t node, std::string_view name, const exec::Spread& spread) -> Result<void> {
-    if (is_constant[node]) return {};
     InnerValue value{std::string(name), std::string(graph.nodes[node].op_type.view()), {}, summarize(spread.exact)};
     for (const ValueId read : uses.reads(node)) {
       if (const auto found = known.find(read); found != known.end()) value.from.push_back(found->second);
@@ -93,7 +92,13 @@ Result<std::vector<InnerValue>> inner_values(NoiseFloor& noise_floor, const Inpu
     values.push_back(std::move(value));
     return {};
   };
-  if (auto run = noise_floor.each_value(set, profile, 0, take); !run) return run.error();
+  std::vector<bool> is_wanted(graph.values.size(), false);
+  for (std::size_t node = 0; node < graph.nodes.size(); ++node) {
+    for (const ValueId id : graph.nodes[node].outputs)
+      if (id != ValueId::none) is_wanted[ir::index_of(id)] = !is_constant[node];
+  }
+  const auto wants = [&](std::string_view name) { return is_wanted[ir::index_of(graph.find(name))]; };
+  if (auto run = noise_floor.each_value(set, profile, 0, wants, take); !run) return run.error();
   return values;
 }
 

@@ -102,12 +102,13 @@ Result<const std::map<std::string, exec::Spread>*> NoiseFloor::more_spreads(cons
 }
 
 Result<void> NoiseFloor::each_value(
-    const InputSet& set, Profile profile, int samples,
+    const InputSet& set, Profile profile, int samples, const std::function<bool(std::string_view)>& wants,
     const std::function<Result<void>(std::size_t node, std::string_view, const exec::Spread&)>& take) {
   exec::PerturbedOptions perturbed;
   perturbed.profile = profile;
   perturbed.samples = samples;
   perturbed.on_spread = take;
+  perturbed.wants = wants;
   auto outputs = run(set, std::move(perturbed));
   return outputs ? Result<void>() : outputs.error();
 }

@@ -28,9 +28,9 @@ class NoiseFloor {
   /// Those of `spreads` and so many, an even number, that flip what is near an edge between two steps of a quantizer.
   Result<const std::map<std::string, exec::Spread>*> edge_spreads(const InputSet& set, std::size_t index,
                                                                   Profile profile, int edges);
-  /// Every value that a node of the main graph writes, in the order of execution, to `take`; without samples, what it is exactly.
+  /// The values of nodes of the main graph that are wanted, by name, in the order of execution, to `take`; without samples, what they are exactly.
   Result<void> each_value(
-      const InputSet& set, Profile profile, int samples,
+      const InputSet& set, Profile profile, int samples, const std::function<bool(std::string_view)>& wants,
       const std::function<Result<void>(std::size_t node, std::string_view, const exec::Spread&)>& take);
   /// The set's values by the names of the model's inputs.
   Result<std::vector<NamedValue>> inputs(const InputSet& set) const;

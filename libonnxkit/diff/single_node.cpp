@@ -44,13 +44,14 @@ void declare_inputs(ir::Graph& graph, const InputSet& inputs) {
 Result<InputSet> exact_inputs(const LayerQuestion& question, const Names& wanted) {
   InputSet inputs{question.set.name, question.set.values};
   const auto take = [&](std::size_t, std::string_view name, const exec::Spread& spread) -> Result<void> {
-    if (!wanted.contains(name)) return {};
     auto value = as_stored(spread);
     if (!value) return value.error();
     inputs.values.push_back({std::string(name), *std::move(value)});
     return {};
   };
-  if (auto run = question.noise_floor.each_value(question.set, question.profile, 0, take); !run) return run.error();
+  const auto wants = [&](std::string_view name) { return wanted.contains(name); };
+  if (auto run = question.noise_floor.each_value(question.set, question.profile, 0, wants, take); !run)
+    return run.error();
   return inputs;
 }
 

@@ -32,8 +32,10 @@ struct PerturbedOptions {
   int edge_samples = 0;
   double amplitude = 1;  ///< how many times larger than those of the profile the errors are
   std::uint64_t noise_seed = 0;
-  /// Called for every output of every node of the main graph, in the order of execution. An error ends the run.
+  /// Called for every output of every node of the main graph that is wanted, in the order of execution. An error ends the run.
   std::function<Result<void>(std::size_t node, std::string_view name, const Spread& spread)> on_spread = {};
+  /// Whether on_spread is called for the value of this name; null: it is for all.
+  std::function<bool(std::string_view name)> wants = {};
 };
 
 /// A model that runs several times in lockstep: once exactly, and with seeded errors of an arithmetic in every node (docs/noise-floor.md).

@@ -2,10 +2,28 @@
 
 #include <utility>
 
+#include "libonnxkit/formats/frame/data_users.h"
 #include "libonnxkit/formats/frame/save.h"
 #include "libonnxkit/spec/context_cache.h"
+#include "libonnxkit/wire/external/external_data.h"
 
 namespace onnxkit::exec {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The model's data files under a further name in the folder, where the file system can do that: saving finds them there and copies nothing.
+void link_data(const ir::Model& model, const fs::path& folder, bool allow_outside) {
+  if (model.path.empty()) return;
+  for (const std::string& location : formats::data_locations(model)) {
+    if (fs::path(location).filename() != location || location.starts_with('.')) continue;
+    const auto source = wire::resolve_location(model.path, location, allow_outside);
+    std::error_code fault;
+    if (source) fs::create_hard_link(source->path(), folder / location, fault);
+  }
+}
+
+}  // namespace
 
 ModelFile::ModelFile(TempFolder folder) : folder_(std::move(folder)), path_(folder_.path() / "model.onnx") {}
 
@@ -13,6 +31,7 @@ Result<std::shared_ptr<const ModelFile>> ModelFile::write(const ir::Model& model
   auto folder = TempFolder::make();
   if (!folder) return folder.error();
   std::shared_ptr<const ModelFile> file(new ModelFile(*std::move(folder)));
+  link_data(model, file->path().parent_path(), allow_outside_data);
   SaveOptions save;
   save.format = "binary";
   save.allow_outside_data = allow_outside_data;

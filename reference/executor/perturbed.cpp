@@ -39,7 +39,9 @@ class Lockstep {
     for (const exec::GraphPlan::Step& step : frames_.front().prepared->plan.steps) {
       std::vector<double> sigmas;
       for (std::size_t i = 0; i < runs_.size(); ++i) {
-        if (!sigmas.empty() && i >= first_edge())
+        if (i > 0 && is_shared(step.node))
+          share_outputs(graph.nodes[step.node], frames_[i]);
+        else if (!sigmas.empty() && i >= first_edge())
           run_over_edges(graph.nodes[step.node], step.node, i, sigmas);
         else
           runs_[i].run_step(frames_[i], step.node);
@@ -74,6 +76,16 @@ class Lockstep {
         if (value.kind == ValueKind::none) value = first.values[ir::index_of(id)];
       }
     }
+  }
+
+  /// What is computed from constants alone is the same in all runs.
+  bool is_shared(std::size_t index) const {
+    const PreparedNode& prepared = frames_.front().prepared->nodes[index];
+    return prepared.origin == Origin::constant && prepared.role.repeats;
+  }
+  void share_outputs(const ir::Node& node, Frame& frame) {
+    for (const ir::ValueId id : node.outputs)
+      if (id != ir::ValueId::none) frame.values[ir::index_of(id)] = frames_.front().values[ir::index_of(id)];
   }
 
   /// What nobody reads any more makes room for the next run, but for outputs of a node whose values are still to be delivered.
@@ -212,7 +224,7 @@ class Lockstep {
 
   void deliver(const ir::Graph& graph, std::size_t node) {
     for (const ir::ValueId id : graph.nodes[node].outputs) {
-      if (id == ir::ValueId::none) continue;
+      if (id == ir::ValueId::none || (options_.wants && !options_.wants(graph.name_of(id)))) continue;
       const auto taken = options_.on_spread(node, graph.name_of(id), spread(id));
       if (!taken) throw LocatedFault{taken.error()};
     }

@@ -56,7 +56,7 @@ std::string of_tensor(const ir::SparseTensor& sparse) { return sparse.values ? o
 /// The model outlives the run, so its bytes are viewed. `memory_limit` also bounds what a sparse tensor becomes; 0: none.
 template <class Stored>
 Tensor load_from(const Stored& stored, const ir::ExternalBytes& external, const MemoryPtr& memory,
-                 std::uint64_t memory_limit) {
+                 std::uint64_t memory_limit, ThreadPool& threads) {
   wire::TensorSource source;
   source.external = external;
   source.owner = wire::unowned(&stored);
@@ -67,7 +67,7 @@ Tensor load_from(const Stored& stored, const ir::ExternalBytes& external, const 
     throw Fault(packed.error().kind, fault.code,
                 fmt::format("{}{}{}", fault.message, fault.found.empty() ? "" : ": " + fault.found, of_tensor(stored)));
   }
-  return unpack(memory, *packed);
+  return unpack(memory, *packed, &threads);
 }
 
 }  // namespace
@@ -332,11 +332,11 @@ Tensor Run::weight(const ir::Tensor& tensor) {
 }
 
 Tensor Run::load(const ir::Tensor& tensor) {
-  return load_from(tensor, prepared_.external_bytes, memory_, options_.memory_limit);
+  return load_from(tensor, prepared_.external_bytes, memory_, options_.memory_limit, threads_);
 }
 
 Tensor Run::load(const ir::SparseTensor& tensor) {
-  return load_from(tensor, prepared_.external_bytes, memory_, options_.memory_limit);
+  return load_from(tensor, prepared_.external_bytes, memory_, options_.memory_limit, threads_);
 }
 
 /// Rounds reals and wraps integers to the element type; numbers of the type stay, infinities of float8 too. What shares its content was

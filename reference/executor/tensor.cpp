@@ -208,14 +208,30 @@ double Tensor::real() const {
   return reals().front();
 }
 
-Tensor unpack(const MemoryPtr& memory, const onnxkit::Tensor& packed) {
+namespace {
+
+template <class T>
+void decode_all(const onnxkit::Tensor& packed, std::span<T> out, ThreadPool* threads) {
+  constexpr std::int64_t grain = 1 << 16;
+  const int bits = storage_bits(packed.type());
+  if (!threads || bits % 8 != 0) return decode(packed.type(), packed.bytes(), out);
+  const auto width = static_cast<std::size_t>(bits / 8);
+  threads->for_range(packed.size(), grain, [&](std::int64_t begin, std::int64_t end) {
+    const auto first = static_cast<std::size_t>(begin), count = static_cast<std::size_t>(end - begin);
+    decode(packed.type(), packed.bytes().subspan(first * width, count * width), out.subspan(first, count));
+  });
+}
+
+}  // namespace
+
+Tensor unpack(const MemoryPtr& memory, const onnxkit::Tensor& packed, ThreadPool* threads) {
   Tensor tensor = Tensor::unset(memory, packed.type(), packed.dims());
   if (packed.type() == ElementType::string) {
     std::copy(packed.strings().begin(), packed.strings().end(), tensor.write<std::string>().begin());
     return tensor;
   }
   dispatch_all(tensor.domain(), [&]<class T>(std::type_identity<T>) {
-    if constexpr (!std::is_same_v<T, std::string>) decode(packed.type(), packed.bytes(), tensor.write<T>());
+    if constexpr (!std::is_same_v<T, std::string>) decode_all(packed, tensor.write<T>(), threads);
   });
   tensor.mark_rounded();
   return tensor;
@@ -227,6 +243,11 @@ onnxkit::Tensor pack(const Tensor& tensor, bool unrounded) {
     return *onnxkit::Tensor::from_strings(tensor.dims(), {all.begin(), all.end()});
   }
   const ElementType type = unrounded && is_unrounded_type(tensor.type()) ? ElementType::float64 : tensor.type();
+  if (type == ElementType::float64) {
+    auto owner = std::make_shared<const Tensor>(tensor);
+    const auto numbers = std::as_bytes(owner->as<double>());
+    return *onnxkit::Tensor::view(type, tensor.dims(), numbers, std::move(owner));
+  }
   const auto bits = static_cast<std::uint64_t>(storage_bits(type)) * static_cast<std::uint64_t>(tensor.size());
   std::vector<std::byte> bytes((bits + 7) / 8);
   dispatch_all(tensor.domain(), [&]<class T>(std::type_identity<T>) {

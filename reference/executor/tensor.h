@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "libonnxkit/base/dtype/dtype.h"
+#include "libonnxkit/base/system/thread_pool.h"
 #include "onnxkit/value.h"
 #include "reference/executor/fault.h"
 #include "reference/executor/page_pool.h"
@@ -206,7 +207,7 @@ decltype(auto) dispatch_scalars(Domain domain, F&& f) {
 }
 
 /// From the packed form and back. `unrounded` leaves float16, bfloat16 and float32 as float64.
-Tensor unpack(const MemoryPtr& memory, const onnxkit::Tensor& packed);
+Tensor unpack(const MemoryPtr& memory, const onnxkit::Tensor& packed, ThreadPool* threads = nullptr);
 Value unpack(const MemoryPtr& memory, const onnxkit::Value& packed);
 /// What an unrounded run gave as float64 becomes a value of its declared type again, with the same numbers.
 Value unpack_declared(const MemoryPtr& memory, const onnxkit::Value& packed, const ir::DeclaredType& type);
