@@ -8,11 +8,6 @@ namespace onnxkit::cuda {
 /// What float32 values of a model are computed in. Chosen by the user, never by the backend.
 enum class Precision : unsigned char { f32, tf32, f16, bf16, fp8, f64 };
 
-/// Values between steps take 16 bits.
-inline bool is_narrow(Precision precision) {
-  return precision == Precision::f16 || precision == Precision::bf16 || precision == Precision::fp8;
-}
-
 inline std::optional<Precision> precision_named(std::string_view name) {
   if (name == "f32") return Precision::f32;
   if (name == "tf32") return Precision::tf32;

@@ -9,6 +9,7 @@
 #include "libonnxkit/cuda/guard_masks.h"
 #include "libonnxkit/cuda/pad_channels.h"
 #include "libonnxkit/cuda/stopwatch.h"
+#include "libonnxkit/plan/declared_types.h"
 #include "libonnxkit/plan/fp8_products.h"
 #include "libonnxkit/plan/precision.h"
 
@@ -35,8 +36,16 @@ Result<void> set_precision(plan::Plan& plan, const Shared& shared) {
       return narrowed;
     }
     default:
+      plan::use_declared_types(plan);
       return {};
   }
+}
+
+bool has_narrow_attention(const plan::Plan& plan) {
+  return std::any_of(plan.steps.begin(), plan.steps.end(), [](const Step& step) {
+    return step.kind == plan::attention_step &&
+           (step.inputs[0].type == ElementType::float16 || step.inputs[0].type == ElementType::bfloat16);
+  });
 }
 
 }  // namespace
@@ -45,7 +54,7 @@ Result<std::unique_ptr<plan::Executable>> ReadyPlan::make(plan::Plan plan, Share
   if (auto set = set_precision(plan, shared); !set) return set.error();
   const bool has_cudnn = std::any_of(shared.libraries.begin(), shared.libraries.end(),
                                      [](const auto& library) { return library->name() == "cudnn"; });
-  if (has_cudnn && is_narrow(shared.precision)) guard_masks(plan);
+  if (has_cudnn && has_narrow_attention(plan)) guard_masks(plan);
   if (shared.most_streams > 1) place_side_by_side(plan, shared.most_streams);
   std::vector<Step> once;
   if (has_cudnn) {

@@ -50,6 +50,7 @@ View extended(LowerCall& call, const View& view, std::size_t axis, std::int64_t 
 
 View stored_as(LowerCall& call, const View& view, ElementType stored) {
   if (view.type == stored) return view;
+  if (const auto held = call.wider_constant(view, stored)) return *held;
   Expression e;
   e.convert(e.input(0, lane_of(view.type)), lane_of(stored));
   const View result = call.make_like(stored, view.dims, view);

@@ -8,6 +8,7 @@
 #include "libonnxkit/ir/clone.h"
 #include "libonnxkit/ir/extract.h"
 #include "libonnxkit/plan/node_model.h"
+#include "libonnxkit/plan/precision.h"
 
 namespace onnxkit::plan {
 
@@ -80,8 +81,26 @@ const View* Lowerer::find(ir::ValueId id) {
   return held ? &*held : nullptr;
 }
 
+std::optional<View> Lowerer::wider_constant(const View& view, ElementType type) {
+  constexpr std::int64_t most_elements = 1 << 16;
+  const Buffer& buffer = plan_.buffers[view.buffer];
+  const bool is_wider = (type == ElementType::float32 && bytes_of(view.type) < bytes_of(type)) ||
+                        (type == ElementType::float64 && view.type == ElementType::float32);
+  if (buffer.home != Home::constant || view.size() > most_elements || domain_of(view.type) != Domain::real || !is_wider)
+    return std::nullopt;
+  const Tensor& content = plan_.constants[buffer.index];
+  if (view.offset != 0 || !view.is_contiguous() || view.size() != content.size()) return std::nullopt;
+  auto changed = in_type(content, type);
+  if (!changed) return std::nullopt;
+  View held = add_constant(*changed);
+  held.dims = view.dims;
+  held.strides = view.strides;
+  return held;
+}
+
 View Lowerer::converted(const View& view, ElementType type) {
   if (view.type == type) return view;
+  if (auto held = wider_constant(view, type)) return *held;
   Expression expression;
   const Lane lane = lane_of(type);
   expression.convert(expression.input(0, lane_of(view.type)), lane);
@@ -249,9 +268,23 @@ void Lowerer::add_outputs() {
   }
 }
 
+/// A buffer that holds values of several types has its own.
+void Lowerer::note_declared_types() {
+  std::vector<bool> is_mixed(plan_.buffers.size(), false);
+  for (std::size_t value = 0; value < views_.size(); ++value) {
+    if (!views_[value] || is_slot(*views_[value])) continue;
+    const std::uint32_t b = views_[value]->buffer;
+    const ElementType type = subject_.type(static_cast<ir::ValueId>(value));
+    ElementType& declared = plan_.buffers[b].declared;
+    is_mixed[b] = is_mixed[b] || (declared != ElementType::undefined && declared != type);
+    declared = is_mixed[b] ? plan_.buffers[b].type : type;
+  }
+}
+
 Plan Lowerer::run() {
   add_inputs();
   for (std::size_t at = 0; at < subject_.graph().nodes.size(); ++at) lower_node(at);
+  note_declared_types();
   add_outputs();
   return std::move(plan_);
 }
@@ -339,6 +372,10 @@ View LowerCall::constant(std::span<const float> values, Dims dims) {
 }
 
 View LowerCall::constant(const Tensor& content) { return lowerer_.add_constant(content); }
+
+std::optional<View> LowerCall::wider_constant(const View& view, ElementType type) {
+  return lowerer_.wider_constant(view, type);
+}
 
 View LowerCall::contiguous(const View& view) {
   if (view.is_contiguous()) {

@@ -41,6 +41,9 @@ class Lowerer {
   View as_declared(ir::ValueId id);
   void add_map(const Expression& expression, std::vector<View> inputs, const View& output);
   View converted(const View& view, ElementType type);
+  /// A small constant in a type that holds its numbers; nothing for other values.
+  std::optional<View> wider_constant(const View& view, ElementType type);
+  void note_declared_types();
   void add_step(Step step);
 
   Subject& subject_;

@@ -64,6 +64,8 @@ class LowerCall : public spec::NodeAttributes {
   /// A constant of these numbers, float32.
   View constant(std::span<const float> values, Dims dims);
   View constant(const Tensor& content);
+  /// A small constant as a new one of a type that holds its numbers; nothing for other views.
+  std::optional<View> wider_constant(const View& view, ElementType type);
   /// The same elements in row-major order: the view itself, or a copy.
   View contiguous(const View& view);
   /// As float32: the view itself, or a conversion.

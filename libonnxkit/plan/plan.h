@@ -34,6 +34,8 @@ struct Buffer {
   std::uint64_t bytes = 0;
   std::uint64_t offset = 0;
   std::size_t index = 0;
+  /// In the model, of the values that it holds; `type` where they are of several, undefined where it holds none.
+  ElementType declared = ElementType::undefined;
 };
 
 /// What a step is told beside its operands; each kind has its own.

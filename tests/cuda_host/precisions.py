@@ -15,7 +15,7 @@ from suite import Suite
 
 TESTDATA = pathlib.Path(__file__).resolve().parents[2] / "testdata"
 FOLDERS = ("models/unet_shapes", "models/upsample", "models/rnn", "models/fc2", "cuda_libraries/precisions")
-ARITHMETICS = {"f16": "float16", "f16:engines=measured": "float16", "bf16": "bfloat16", "fp8": "fp8", "tf32": None}  # no product on the host is made in TF32: float32 is what it may give
+ARITHMETICS = {"f32": None, "f16": "float16", "f16:engines=measured": "float16", "bf16": "bfloat16", "fp8": "fp8", "tf32": None}  # no product on the host is made in TF32: float32 is what it may give
 
 
 def outputs(program, model, precision):

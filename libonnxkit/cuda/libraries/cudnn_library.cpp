@@ -204,13 +204,13 @@ void measure_engines(const std::shared_ptr<CudnnPrepared>& prepared, const Cudnn
 
 Result<LibraryStep> Cudnn::call_of(CudnnWritten written, const EngineRules& rules, const Preparation& preparation) {
   // Some engines are compiled when their plan is made, for 0.2 s each.
-  constexpr CudnnGraph::Search measured = {.least = 8, .most = 32, .seconds = 0.1};
+  constexpr CudnnGraph::Search several = {.least = 8, .most = 32, .seconds = 0.1};
   const bool is_tf32 = preparation.allows_tf32 && written.operands.front().type == ElementType::float32;
   auto found = by_description_.find(written.key);
   if (found == by_description_.end()) {
     auto made = std::make_shared<CudnnPrepared>(std::move(written.prepared));
     Result<std::shared_ptr<CudnnPrepared>> result(made);
-    if (auto chosen = made->graph->choose(rules, preparation.stopwatch ? measured : CudnnGraph::Search()); !chosen)
+    if (auto chosen = made->graph->choose(rules, preparation.stopwatch ? several : CudnnGraph::Search()); !chosen)
       result = chosen.error();
     else
       measure_engines(made, written, preparation);

@@ -1,0 +1,177 @@
+#include "libonnxkit/plan/declared_types.h"
+
+#include <algorithm>
+
+#include "libonnxkit/base/dtype/dtype.h"
+#include "libonnxkit/plan/program_pass.h"
+#include "libonnxkit/plan/steps.h"
+
+namespace onnxkit::plan {
+namespace {
+
+bool is_narrow(ElementType type) { return type == ElementType::float16 || type == ElementType::bfloat16; }
+
+/// A map of real numbers that changes none.
+bool is_conversion(const Step& step) {
+  if (step.kind != map_step || step.inputs.size() != 1) return false;
+  const auto& code = static_cast<const MapParameters&>(*step.parameters).expression.code();
+  return std::all_of(code.begin(), code.end(), [](const Instruction& instruction) {
+    return instruction.lane == Lane::f32 &&
+           (instruction.operation == Operation::input || instruction.operation == Operation::convert);
+  });
+}
+
+class Declaring {
+ public:
+  explicit Declaring(Plan& plan) : plan_(plan), uses_(plan), is_changed_(plan.buffers.size(), false) {}
+
+  bool run() {
+    choose();
+    if (std::find(is_changed_.begin(), is_changed_.end(), true) == is_changed_.end()) return false;
+    for (std::size_t b = 0; b < is_changed_.size(); ++b) {
+      if (!is_changed_[b]) continue;
+      Buffer& buffer = plan_.buffers[b];
+      buffer.bytes /= static_cast<std::uint64_t>(storage_bits(buffer.type) / storage_bits(buffer.declared));
+      buffer.type = buffer.declared;
+    }
+    std::vector<Step> steps = std::move(plan_.steps);
+    plan_.steps.clear();
+    for (Step& step : steps) add(std::move(step));
+    read_inputs_in_place();
+    place_outputs(plan_, {});
+    plan_.arena_bytes = 0;
+    place_buffers(plan_);
+    return true;
+  }
+
+ private:
+  /// States of recurrences are rounded once for every point in time, and the lowest numbers of masks would become infinite.
+  void choose() {
+    for (std::size_t b = 0; b < is_changed_.size(); ++b) {
+      const Buffer& buffer = plan_.buffers[b];
+      is_changed_[b] = buffer.home == Home::arena && buffer.type == ElementType::float32 && is_narrow(buffer.declared);
+    }
+    for (const Step& step : plan_.steps) {
+      if (is_conversion(step)) take_conversion(step);
+    }
+    for (const Step& step : plan_.steps) {
+      if (step.kind == attention_step && step.inputs.size() > 3) is_changed_[step.inputs[3].buffer] = false;
+      if (step.kind != host_step && step.kind != recurrent_step) continue;
+      for (const auto* views : {&step.inputs, &step.outputs})
+        for (const View& view : *views) is_changed_[view.buffer] = false;
+    }
+  }
+
+  /// What a node only converts holds the same numbers.
+  void take_conversion(const Step& step) {
+    const std::uint32_t from = step.inputs[0].buffer, to = step.outputs[0].buffer;
+    const ElementType type = is_changed_[from] ? plan_.buffers[from].declared : step.inputs[0].type;
+    Buffer& buffer = plan_.buffers[to];
+    if (!is_narrow(type) || buffer.home != Home::arena || buffer.type != ElementType::float32 ||
+        buffer.declared != ElementType::undefined || uses_.writers[to].size() != 1)
+      return;
+    buffer.declared = type;
+    is_changed_[to] = true;
+  }
+
+  void add(Step step) {
+    for (auto* views : {&step.inputs, &step.outputs})
+      for (View& view : *views)
+        if (is_changed_[view.buffer]) view.type = plan_.buffers[view.buffer].type;
+    if (step.kind == copy_step && step.inputs[0].type != step.outputs[0].type)
+      return add_map(step.inputs[0], step.outputs[0], step.nodes);
+    if (is_conversion(step) && step.inputs[0].type == step.outputs[0].type) {
+      step.kind = copy_step;
+      step.parameters = nullptr;
+    }
+    if (takes_one_type(step) && !is_of_one_type(step)) return add_wide(std::move(step));
+    plan_.steps.push_back(std::move(step));
+  }
+
+  /// Kernels of other kinds convert what they read and write.
+  static bool takes_one_type(const Step& step) {
+    return step.kind == attention_step || step.kind == scatter_step || step.kind == top_k_step;
+  }
+  /// Without the mask of an attention.
+  static std::size_t compared_inputs(const Step& step) {
+    return step.kind == attention_step ? std::min<std::size_t>(step.inputs.size(), 3) : step.inputs.size();
+  }
+  static bool is_of_one_type(const Step& step) {
+    const ElementType type = step.inputs[0].type;
+    const auto differs = [type](const View& view) { return is_floating(view.type) && view.type != type; };
+    const auto last = step.inputs.begin() + static_cast<std::ptrdiff_t>(compared_inputs(step));
+    return std::none_of(step.inputs.begin(), last, differs) &&
+           std::none_of(step.outputs.begin(), step.outputs.end(), differs);
+  }
+
+  /// With float32 in place of the narrower types.
+  void add_wide(Step step) {
+    for (std::size_t i = 0; i < compared_inputs(step); ++i) {
+      View& view = step.inputs[i];
+      if (!is_narrow(view.type)) continue;
+      const View once = without_repetition(view), wide = wide_like(once);
+      add_map(once, wide, step.nodes);
+      view = broadcast_to(wide, view.dims);
+    }
+    std::vector<std::pair<View, View>> back;
+    for (View& view : step.outputs) {
+      if (!is_narrow(view.type)) continue;
+      back.emplace_back(wide_like(view), view);
+      view = back.back().first;
+    }
+    const std::vector<std::string> nodes = step.nodes;
+    plan_.steps.push_back(std::move(step));
+    for (const auto& [from, to] : back) add_map(from, to, nodes);
+  }
+
+  View wide_like(const View& like) {
+    View view = new_value(plan_, ElementType::float32, like.dims);
+    view.strides = dense_strides_like(like.dims, like);
+    is_changed_.push_back(false);
+    return view;
+  }
+
+  void add_map(const View& from, const View& to, const std::vector<std::string>& nodes) {
+    auto parameters = std::make_shared<MapParameters>();
+    parameters->expression.input(0, Lane::f32);
+    plan_.steps.push_back(
+        {.kind = map_step, .inputs = {from}, .outputs = {to}, .parameters = std::move(parameters), .nodes = nodes});
+  }
+
+  /// What was a conversion of an input copies it now: its readers can read the input.
+  void read_inputs_in_place() {
+    const BufferUses uses(plan_);
+    std::vector<bool> is_gone(plan_.steps.size(), false);
+    for (std::size_t at = 0; at < plan_.steps.size(); ++at) {
+      const Step& copy = plan_.steps[at];
+      if (copy.kind != copy_step) continue;
+      const View from = copy.inputs[0], to = copy.outputs[0];
+      const Buffer &source = plan_.buffers[from.buffer], &target = plan_.buffers[to.buffer];
+      const bool are_whole = from.offset == 0 && to.offset == 0 && from.is_contiguous() && to.is_contiguous() &&
+                             source.bytes == target.bytes && source.type == target.type;
+      if (source.home != Home::input || target.home != Home::arena || !are_whole ||
+          uses.writers[to.buffer].size() != 1 || is_read_by_host(uses, to.buffer))
+        continue;
+      for (const std::size_t reader : uses.readers[to.buffer])
+        for (View& view : plan_.steps[reader].inputs)
+          if (view.buffer == to.buffer) view.buffer = from.buffer;
+      is_gone[at] = true;
+    }
+    remove_steps(plan_, is_gone);
+  }
+
+  bool is_read_by_host(const BufferUses& uses, std::uint32_t buffer) const {
+    return std::any_of(uses.readers[buffer].begin(), uses.readers[buffer].end(),
+                       [&](std::size_t reader) { return plan_.steps[reader].kind == host_step; });
+  }
+
+  Plan& plan_;
+  const BufferUses uses_;  ///< of the plan as it was
+  std::vector<bool> is_changed_;
+};
+
+}  // namespace
+
+bool use_declared_types(Plan& plan) { return Declaring(plan).run(); }
+
+}  // namespace onnxkit::plan
