@@ -17,6 +17,7 @@
 #include "libonnxkit/diff/layer_verdict.h"
 #include "libonnxkit/diff/matched_names.h"
 #include "libonnxkit/diff/single_node.h"
+#include "libonnxkit/ir/extract.h"
 #include "libonnxkit/ir/scope.h"
 
 namespace onnxkit::diffing {
@@ -41,6 +42,20 @@ struct Own {
   Value got;
 };
 
+/// Nothing where the value is no tensor or not all of its sizes are known.
+std::optional<std::uint64_t> declared_bytes(const ir::ValueInfo& info) {
+  const ir::DeclaredType* type = info.type ? &*info.type : nullptr;
+  if (!type || type->kind != ir::DeclaredType::Kind::tensor || !type->elem_type || !type->shape) return std::nullopt;
+  if (!is_known_element_type(*type->elem_type)) return std::nullopt;
+  constexpr double most = 1e18;
+  double bytes = storage_bits(static_cast<ElementType>(*type->elem_type)) / 8.0;
+  for (const ir::DeclaredDim& dim : type->shape->dims) {
+    if (!dim.value || *dim.value < 0) return std::nullopt;
+    bytes = std::min(most, bytes * static_cast<double>(*dim.value));
+  }
+  return static_cast<std::uint64_t>(bytes);
+}
+
 /// A value of the side, and what it is compared with.
 struct Judged {
   std::size_t node;
@@ -62,15 +77,19 @@ class Layers {
     threads_ = load.context->threads(load.threads);
   }
 
-  Result<void> run() {
+  Result<void> look() {
     if (common_.size() == 0) {
       report_.layers_note = "the models have no common value inside the graph";
       return {};
     }
-    if (const auto compared = question_.options.layers ? all() : search(); !compared) {
-      if (compared.error().diagnostic.code == "cancelled") return compared.error();
-      report_.layers_note = compared.error().diagnostic.message;
-    }
+    const auto compared = question_.options.layers ? all() : search();
+    if (compared) return {};
+    if (compared.error().diagnostic.code == "cancelled") return compared.error();
+    report_.layers_note = compared.error().diagnostic.message;
+    return {};
+  }
+
+  Result<void> report() {
     const std::optional<std::size_t> culprit = find_culprit();
     for (auto& [index, layer] : found_) {
       if (index == culprit) report_.first_culprit = report_.layers.size();
@@ -82,19 +101,39 @@ class Layers {
 
  private:
   Result<void> all() {
-    const auto take = [&](std::size_t, std::string_view name, const exec::Spread& spread) -> Result<void> {
-      const auto size = static_cast<std::uint64_t>(spread.exact.is_tensor() ? spread.exact.tensor.size() : 0);
-      bytes_[*common_.find(name)] = size * static_cast<std::uint64_t>(storage_bits(spread.type)) / 8;
-      return {};
-    };
-    const auto wants = [&](std::string_view name) { return common_.find(name).has_value(); };
-    if (auto run = question_.noise_floor.each_value(question_.set, question_.profile, 0, wants, take); !run) return run;
+    if (!take_declared_sizes()) {
+      if (auto run = take_exact_sizes(); !run) return run;
+    }
     std::vector<std::size_t> every(common_.size());
     std::iota(every.begin(), every.end(), std::size_t{0});
     for (const std::vector<std::size_t>& batch : batches(every)) {
       if (auto compared = compare(batch); !compared) return compared;
     }
     return {};
+  }
+
+  /// False: not all sizes follow from the model alone.
+  bool take_declared_sizes() {
+    const auto model = fresh_copy(*question_.side.model, question_.options);
+    if (!model) return false;
+    const ir::Graph& graph = *model->ir().graph;
+    for (std::size_t index = 0; index < common_.size(); ++index) {
+      const ir::ValueId id = graph.find(common_.name(index));
+      const auto bytes = id == ir::ValueId::none ? std::nullopt : declared_bytes(ir::declared_value(graph, id));
+      if (!bytes) return false;
+      bytes_[index] = *bytes;
+    }
+    return true;
+  }
+
+  Result<void> take_exact_sizes() {
+    const auto take = [&](std::size_t, std::string_view name, const exec::Spread& spread) -> Result<void> {
+      const auto size = static_cast<std::uint64_t>(spread.exact.is_tensor() ? spread.exact.tensor.size() : 0);
+      bytes_[*common_.find(name)] = size * static_cast<std::uint64_t>(storage_bits(spread.type)) / 8;
+      return {};
+    };
+    const auto wants = [&](std::string_view name) { return common_.find(name).has_value(); };
+    return question_.noise_floor.each_value(question_.set, question_.profile, 0, wants, take);
   }
 
   /// As many together as a boundary holds.
@@ -236,7 +275,8 @@ class Layers {
       return {};
     };
     const auto wants = [&](std::string_view name) { return values.contains(name); };
-    auto compared = question_.noise_floor.each_value(question_.set, question_.profile, samples, wants, take);
+    auto compared =
+        question_.noise_floor.each_value(question_.set, question_.profile, samples, wants, take, question_.set_index);
     if (compared) judge(judged);
     return compared;
   }
@@ -466,6 +506,12 @@ class Layers {
   std::shared_ptr<ThreadPool> threads_;
 };
 
+Result<void> look_and_report(const LayerQuestion& question, SideReport& report) {
+  Layers layers(question, report);
+  if (auto looked = layers.look(); !looked) return looked;
+  return layers.report();
+}
+
 /// Where the outputs agree, a value that deviates and was not found by its name was matched with something else.
 void drop_mismatched(SideReport& report) {
   std::vector<LayerDiff> kept;
@@ -484,10 +530,10 @@ Result<void> compare_layers(const LayerQuestion& question, SideReport& report) {
   if (!question.side.model) return compare_foreign_layers(question, report);
   const auto matched = matched_side(question);
   if (!matched) return matched.error();
-  if (!*matched) return Layers(question, report).run();
+  if (!*matched) return look_and_report(question, report);
   LayerQuestion renamed{question.base,    (*matched)->side, question.set,      question.noise_floor,
                         question.profile, question.options, question.sessions, question.repro};
-  if (auto compared = Layers(renamed, report).run(); !compared) return compared;
+  if (auto compared = look_and_report(renamed, report); !compared) return compared;
   for (LayerDiff& layer : report.layers) {
     const auto found = (*matched)->matches.find(layer.value);
     if (found == (*matched)->matches.end()) continue;
@@ -496,6 +542,12 @@ Result<void> compare_layers(const LayerQuestion& question, SideReport& report) {
   }
   if (!is_finding(report.verdict)) drop_mismatched(report);
   return {};
+}
+
+std::function<Result<void>()> begin_layers(const LayerQuestion& question, SideReport& report) {
+  const auto layers = std::make_shared<Layers>(question, report);
+  const auto looked = layers->look();
+  return [layers, looked] { return looked ? layers->report() : looked; };
 }
 
 }  // namespace onnxkit::diffing

@@ -37,16 +37,24 @@ Result<NoiseFloor> NoiseFloor::make(const std::shared_ptr<const Model>& model, S
 Result<const std::map<std::string, exec::Spread>*> NoiseFloor::run_as(double key, const InputSet& set,
                                                                       std::size_t index,
                                                                       const exec::PerturbedOptions& perturbed) {
-  if (index != set_) known_.clear();
-  set_ = index;
+  begin(index);
   const Profile profile = perturbed.profile;
   if (const auto found = known_.find({profile, key}); found != known_.end()) return &found->second;
   auto outputs = run(set, perturbed);
   if (!outputs) return outputs.error();
+  keep(profile, key, *std::move(outputs));
+  return &known_.at({profile, key});
+}
+
+void NoiseFloor::begin(std::size_t set) {
+  if (set != set_) known_.clear();
+  set_ = set;
+}
+
+void NoiseFloor::keep(Profile profile, double key, std::vector<exec::Spread> outputs) {
   auto& named = known_[{profile, key}];
-  for (std::size_t i = 0; i < outputs->size(); ++i)
-    named.emplace(graph().name_of(graph().outputs[i].value), std::move((*outputs)[i]));
-  return &named;
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    named.emplace(graph().name_of(graph().outputs[i].value), std::move(outputs[i]));
 }
 
 Result<const std::map<std::string, exec::Spread>*> NoiseFloor::spreads(const InputSet& set, std::size_t index,
@@ -103,14 +111,19 @@ Result<const std::map<std::string, exec::Spread>*> NoiseFloor::more_spreads(cons
 
 Result<void> NoiseFloor::each_value(
     const InputSet& set, Profile profile, int samples, const std::function<bool(std::string_view)>& wants,
-    const std::function<Result<void>(std::size_t node, std::string_view, const exec::Spread&)>& take) {
+    const std::function<Result<void>(std::size_t node, std::string_view, const exec::Spread&)>& take,
+    std::optional<std::size_t> index) {
   exec::PerturbedOptions perturbed;
   perturbed.profile = profile;
   perturbed.samples = samples;
   perturbed.on_spread = take;
   perturbed.wants = wants;
   auto outputs = run(set, std::move(perturbed));
-  return outputs ? Result<void>() : outputs.error();
+  if (!outputs) return outputs.error();
+  if (!index || samples != options_->perturbed_samples) return {};
+  begin(*index);
+  if (!known_.contains({profile, 0})) keep(profile, 0, *std::move(outputs));
+  return {};
 }
 
 Result<std::vector<NamedValue>> NoiseFloor::inputs(const InputSet& set) const {

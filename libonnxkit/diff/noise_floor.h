@@ -3,6 +3,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,10 +29,12 @@ class NoiseFloor {
   /// Those of `spreads` and so many, an even number, that flip what is near an edge between two steps of a quantizer.
   Result<const std::map<std::string, exec::Spread>*> edge_spreads(const InputSet& set, std::size_t index,
                                                                   Profile profile, int edges);
-  /// The values of nodes of the main graph that are wanted, by name, in the order of execution, to `take`; without samples, what they are exactly.
+  /// The values of nodes of the main graph that are wanted, by name, in the order of execution, to `take`; without samples, what they are exactly. With
+  /// the set's index, what `spreads` gives for it is known from then on, if these are as many samples.
   Result<void> each_value(
       const InputSet& set, Profile profile, int samples, const std::function<bool(std::string_view)>& wants,
-      const std::function<Result<void>(std::size_t node, std::string_view, const exec::Spread&)>& take);
+      const std::function<Result<void>(std::size_t node, std::string_view, const exec::Spread&)>& take,
+      std::optional<std::size_t> index = std::nullopt);
   /// The set's values by the names of the model's inputs.
   Result<std::vector<NamedValue>> inputs(const InputSet& set) const;
   /// Whether the profile differs from finer ones in this model: Winograd's does where there is a convolution.
@@ -44,6 +47,8 @@ class NoiseFloor {
  private:
   Result<const std::map<std::string, exec::Spread>*> run_as(double key, const InputSet& set, std::size_t index,
                                                             const exec::PerturbedOptions& perturbed);
+  void begin(std::size_t set);
+  void keep(Profile profile, double key, std::vector<exec::Spread> outputs);
   Result<std::vector<exec::Spread>> run(const InputSet& set, exec::PerturbedOptions perturbed);
 
   NoiseFloor(const DiffOptions& options, std::shared_ptr<const ir::Model> model, std::unique_ptr<exec::Session> session)

@@ -222,6 +222,24 @@ TEST_CASE("session context: one pool for a number of threads, one file while it 
   CHECK(fs::exists((*again)->path()));
 }
 
+TEST_CASE("data files of a model in a file of our own are linked, not copied") {
+  const TempFolder folder;
+  const fs::path path = folder.path() / "whole.onnx", data = folder.path() / "weights.data";
+  SaveOptions save;
+  save.weights = Weights::extract;
+  save.sidecar = "weights.data";
+  save.threshold = 0;
+  REQUIRE(write_model(parse_model(opset_17 + network), path, save));
+  const auto owner = std::make_shared<const Model>(*read_model(path));
+  {
+    const auto file = exec::SessionContext().file_of({owner, &owner->ir()}, false);
+    REQUIRE(file);
+    CHECK(fs::equivalent(data, (*file)->path().parent_path() / "weights.data"));
+    REQUIRE(read_model((*file)->path()));
+  }
+  CHECK(fs::hard_link_count(data) == 1);
+}
+
 TEST_CASE("worker: an unchanged file is loaded where it is, a changed model is written once") {
   const TempFolder folder;
   const fs::path workers = folder.path() / "workers";

@@ -378,6 +378,14 @@ TEST_CASE("perturbed samples: every value can be seen at the node that wrote it"
   };
   runner.spreads({random({8, 32}), random({32, 16}, 2)}, options);
   CHECK(seen == std::vector<std::string>{"h", "r", "s", "t", "y"});
+  seen.clear();
+  options.on_spread = [&](std::size_t, std::string_view name, const Spread&) -> Result<void> {
+    seen.emplace_back(name);
+    return {};
+  };
+  options.wants = [](std::string_view name) { return name == "r" || name == "y"; };
+  runner.spreads({random({8, 32}), random({32, 16}, 2)}, options);
+  CHECK(seen == std::vector<std::string>{"r", "y"});
   options.on_spread = [&](std::size_t, std::string_view, const Spread&) -> Result<void> {
     return make_error(ErrorKind::cancelled, "enough", "no more");
   };
