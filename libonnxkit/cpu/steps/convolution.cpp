@@ -8,11 +8,26 @@
 namespace onnxkit::cpu {
 namespace {
 
+/// The elements of a view [m, c, h, w] in row-major order.
+std::vector<float> in_rows(const float* from, const View& view) {
+  std::vector<float> rows;
+  rows.reserve(static_cast<std::size_t>(view.size()));
+  const plan::Dims &d = view.dims, &s = view.strides;
+  for (std::int64_t filter = 0; filter < d[0]; ++filter)
+    for (std::int64_t channel = 0; channel < d[1]; ++channel)
+      for (std::int64_t row = 0; row < d[2]; ++row)
+        for (std::int64_t column = 0; column < d[3]; ++column)
+          rows.push_back(from[filter * s[0] + channel * s[1] + row * s[2] + column * s[3]]);
+  return rows;
+}
+
 class ConvolutionKernel : public Kernel {
  public:
+  /// Without packed weights those of the run are packed in it.
   ConvolutionKernel(const plan::Step& step, const Convolution& convolution, std::unique_ptr<StepEpilogue> epilogue,
                     PackedWeights::Floats packed)
       : from_(step.inputs[0]),
+        filter_(step.inputs[1]),
         to_(step.outputs[0]),
         convolution_(convolution),
         epilogue_(std::move(epilogue)),
@@ -21,12 +36,17 @@ class ConvolutionKernel : public Kernel {
   }
 
   void run(RunState& state) override {
-    convolve(*state.threads, convolution_, state.at<float>(from_), packed_->data(), state.at<float>(to_),
+    PackedWeights::Floats packed = packed_;
+    if (!packed) {
+      packed = std::make_shared<AlignedFloats>(packed_weights_floats(convolution_));
+      pack_weights(*state.threads, packed->data(), in_rows(state.at<float>(filter_), filter_).data(), convolution_);
+    }
+    convolve(*state.threads, convolution_, state.at<float>(from_), packed->data(), state.at<float>(to_),
              epilogue_->bind(state, offsets_));
   }
 
  private:
-  View from_, to_;
+  View from_, filter_, to_;
   Convolution convolution_;
   std::unique_ptr<StepEpilogue> epilogue_;
   PackedWeights::Floats packed_;
@@ -66,7 +86,9 @@ std::optional<std::string> refuse_convolution(const plan::Plan& plan, const plan
     if (image->type != ElementType::float32 || !image->has_channels_last())
       return "an image that is not float32 with channels side by side";
   }
-  if (plan.buffers[step.inputs[1].buffer].home != plan::Home::constant) return "the weights are not constant";
+  const View& filter = step.inputs[1];
+  if (plan.buffers[filter.buffer].home != plan::Home::constant && filter.type != ElementType::float32)
+    return "weights of the run that are not float32";
   const auto epilogue = convolution_epilogue(step);
   return epilogue ? std::nullopt : std::optional(epilogue.error().diagnostic.message);
 }
@@ -81,6 +103,9 @@ Result<std::unique_ptr<Kernel>> make_convolution(const plan::Step& step, Prepara
                                               parameters.strides, parameters.dilations, parameters.pads),
                           .out_channels = output.dims[1],
                           .groups = parameters.groups};
+  if (preparation.plan.buffers[filter.buffer].home != plan::Home::constant)
+    return std::unique_ptr<Kernel>(
+        std::make_unique<ConvolutionKernel>(step, convolution, *std::move(epilogue), nullptr));
   auto packed = preparation.packed.get(
       preparation.weight_key(fmt::format("convolution of {} groups", parameters.groups), filter), [&] {
         const auto stored = preparation.stored(filter, true);

@@ -173,13 +173,13 @@ Unlowered lower_lp_pool(LowerCall& call) {
 Unlowered lower_conv(LowerCall& call) {
   if (call.input_dims(0).size() == 5) return lower_volume_conv(call);
   if (const auto reason = unfit(call)) return reason;
-  if (!call.is_constant(1)) return "the weights are not constant";
   const bool is_line = call.input_dims(0).size() == 3;
   const Dims& weights = call.input_dims(1);
   Window g = window_geometry(call, Dims(weights.begin() + 2, weights.end()));
   if (is_line) g = with_height(std::move(g));
   View image = call.input(0), filter = call.input(1);
   if (is_line) image = with_height(image), filter = with_height(filter);
+  if (!call.is_constant(1)) filter = channels_last(call, filter);
   ConvolutionParameters parameters;
   parameters.groups = call.integer("group", 1);
   parameters.strides = g.strides;
