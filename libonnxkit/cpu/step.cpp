@@ -81,9 +81,13 @@ StoredFloats Preparation::stored(const View& view, bool in_rows) const {
     copy.assign(content.bytes().begin(), content.bytes().end());
     from = copy.data() + view.offset * (storage_bits(view.type) / 8);
   }
-  // All elements in row-major order.
-  const auto strides = plan::row_major_strides(view.dims);
-  stored.widened.resize(static_cast<std::size_t>(view.size()));
+  stored.widened = row_major_floats(from, view);
+  stored.strides = plan::row_major_strides(view.dims);
+  return stored;
+}
+
+std::vector<float> row_major_floats(const std::byte* from, const View& view) {
+  std::vector<float> rows(static_cast<std::size_t>(view.size()));
   const std::int64_t inner = view.rank() == 0 ? 1 : view.dims.back();
   const std::int64_t inner_stride = view.rank() == 0 ? 1 : view.strides.back();
   for (std::int64_t row = 0; row * inner < view.size(); ++row) {
@@ -92,11 +96,10 @@ StoredFloats Preparation::stored(const View& view, bool in_rows) const {
       offset += rest % view.dims[axis] * view.strides[axis];
       rest /= view.dims[axis];
     }
-    load_elements(stored.widened.data() + row * inner, from + offset * (storage_bits(view.type) / 8), view.type,
-                  inner_stride, inner);
+    load_elements(rows.data() + row * inner, from + offset * (storage_bits(view.type) / 8), view.type, inner_stride,
+                  inner);
   }
-  stored.strides = strides;
-  return stored;
+  return rows;
 }
 
 }  // namespace onnxkit::cpu

@@ -91,6 +91,9 @@ struct StoredFloats {
   const float* data() const { return from ? from : widened.data(); }
 };
 
+/// All elements of a view in row-major order; `from` is where the view begins.
+std::vector<float> row_major_floats(const std::byte* from, const View& view);
+
 /// What kernels may look at while they are made.
 struct Preparation {
   const plan::Plan& plan;

@@ -34,7 +34,6 @@ void channels_last_outputs(plan::Plan& plan) {
     plan.steps.push_back(std::move(step));
     plan.steps.push_back(std::move(copy));
   }
-  plan.arena_bytes = 0;
   place_buffers(plan);
 }
 

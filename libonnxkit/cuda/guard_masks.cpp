@@ -286,7 +286,6 @@ class Guard {
 void guard_masks(Plan& plan) {
   if (!Guard(plan).run()) return;
   plan::drop_unused_steps(plan);
-  plan.arena_bytes = 0;
   plan::place_buffers(plan);
 }
 

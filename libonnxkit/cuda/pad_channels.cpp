@@ -18,7 +18,7 @@ constexpr std::int64_t fewest_filters = 16, fewest_taps = 9;
 
 /// That tensor cores take at once; 0 for types that go without.
 std::int64_t channels_at_once(ElementType type, bool allows_tf32) {
-  if (type == ElementType::float16 || type == ElementType::bfloat16) return 8;
+  if (is_16_bit_real(type)) return 8;
   return type == ElementType::float32 && allows_tf32 ? 4 : 0;
 }
 

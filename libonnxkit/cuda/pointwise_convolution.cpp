@@ -38,19 +38,17 @@ std::optional<View> factor_of(const View& weights, const View& rows) {
 std::optional<plan::Step> as_product(const plan::Step& step, bool is_joined) {
   plan::Step product = step;
   product.kind = plan::product_step;
-  for (View* view : {&product.outputs[0], &product.inputs[0]}) {
-    const auto rows = rows_of(*view, is_joined);
+  std::vector<View*> pictures = {&product.outputs[0]};
+  for (std::size_t input = 0; input < product.inputs.size(); ++input)
+    if (input != 1) pictures.push_back(&product.inputs[input]);
+  for (View* picture : pictures) {
+    const auto rows = rows_of(*picture, is_joined);
     if (!rows) return std::nullopt;
-    *view = *rows;
+    *picture = *rows;
   }
   const auto weights = factor_of(step.inputs[1], product.outputs[0]);
   if (!weights) return std::nullopt;
   product.inputs[1] = *weights;
-  for (std::size_t input = 2; input < product.inputs.size(); ++input) {
-    const auto rows = rows_of(step.inputs[input], is_joined);
-    if (!rows) return std::nullopt;
-    product.inputs[input] = *rows;
-  }
   auto parameters = std::make_shared<plan::ProductParameters>();
   parameters->epilogue = static_cast<const plan::ConvolutionParameters&>(*step.parameters).epilogue;
   product.parameters = std::move(parameters);

@@ -44,8 +44,7 @@ Result<void> set_precision(plan::Plan& plan, const Shared& shared) {
 
 bool has_narrow_attention(const plan::Plan& plan) {
   return std::any_of(plan.steps.begin(), plan.steps.end(), [](const Step& step) {
-    return step.kind == plan::attention_step &&
-           (step.inputs[0].type == ElementType::float16 || step.inputs[0].type == ElementType::bfloat16);
+    return step.kind == plan::attention_step && is_16_bit_real(step.inputs[0].type);
   });
 }
 

@@ -282,7 +282,6 @@ Schedule schedule_steps(const plan::Plan& plan, std::size_t most_streams) {
 void place_side_by_side(plan::Plan& plan, std::size_t most_streams) {
   const Schedule steps = schedule_steps(plan, most_streams);
   if (steps.streams < 2) return;
-  plan.arena_bytes = 0;
   plan::place_buffers(plan, steps.order);
 }
 

@@ -109,32 +109,29 @@ class Comparison {
         for (const OutputDiff& output : side.outputs) profile = std::max(profile, output.profile.value_or(profile));
       }
       tell("looking inside", side);
-      if (const auto ahead = ahead_.find(i); ahead != ahead_.end() && ahead->second.question.profile == profile) {
-        if (const auto finished = ahead->second.finish(); !finished)
-          side.layers_note = finished.error().diagnostic.message;
-        end_look(i);
-        continue;
-      }
-      const InputSet inputs = set_for(floor_side_, set);
-      const diffing::LayerQuestion question{
-          sides_[floor_side_], sides_[i], inputs, *noise_floor_, profile, options_, sessions_, repro_folder(i)};
-      if (const auto compared = diffing::compare_layers(question, side); !compared)
+      if (const auto compared = compare_inside(i, set, profile); !compared)
         side.layers_note = compared.error().diagnostic.message;
       if (!sides_[report_.base].model && !replays(report_.base))
         side.layers_note +=
             fmt::format("{}with the ONNX model as the first side its layers are compared with those of {}",
                         side.layers_note.empty() ? "" : "; ", report_.sides[report_.base].label);
-      end_look(i);
+      const bool has_culprit =
+          std::any_of(side.layers.begin(), side.layers.end(), [](const LayerDiff& layer) { return layer.is_culprit; });
+      if (has_culprit) side.verdict = std::max(side.verdict, Verdict::not_rounding);
+      report_.verdict = std::max(report_.verdict, side.verdict);
     }
   }
 
  private:
-  void end_look(std::size_t i) {
-    SideReport& side = report_.sides[i];
-    const bool has_culprit =
-        std::any_of(side.layers.begin(), side.layers.end(), [](const LayerDiff& layer) { return layer.is_culprit; });
-    if (has_culprit) side.verdict = std::max(side.verdict, Verdict::not_rounding);
-    report_.verdict = std::max(report_.verdict, side.verdict);
+  Result<void> compare_inside(std::size_t i, std::size_t set, Profile profile) {
+    if (const auto begun = begun_.find(i); begun != begun_.end() && begun->second.profile == profile)
+      return begun->second.finish();
+    const InputSet inputs = set_for(floor_side_, set);
+    return diffing::compare_layers(question_of(i, inputs, profile), report_.sides[i]);
+  }
+
+  diffing::LayerQuestion question_of(std::size_t i, const InputSet& inputs, Profile profile) {
+    return {sides_[floor_side_], sides_[i], inputs, *noise_floor_, profile, options_, sessions_, repro_folder(i)};
   }
 
   /// Where all inner values are asked for anyway, the runs that they take give the noise floor of the outputs, too: of the only set, of a side that runs
@@ -144,13 +141,11 @@ class Comparison {
     if (!sides_[i].model || sides_[i].model != sides_[floor_side_].model) return;
     tell("looking inside", report_.sides[i]);
     const auto inputs = std::make_shared<const InputSet>(set_for(floor_side_, 0));
-    Ahead& ahead = ahead_
-                       .try_emplace(i, inputs,
-                                    diffing::LayerQuestion{sides_[floor_side_], sides_[i], *inputs, *noise_floor_,
-                                                           profiles_for(i, report_.base).front(), options_, sessions_,
-                                                           repro_folder(i), 0})
-                       .first->second;
-    ahead.finish = diffing::begin_layers(ahead.question, report_.sides[i]);
+    const auto question =
+        std::make_shared<diffing::LayerQuestion>(question_of(i, *inputs, profiles_for(i, report_.base).front()));
+    question->set_index = 0;
+    const auto rest = diffing::begin_layers(*question, report_.sides[i]);
+    begun_.emplace(i, Begun{question->profile, [inputs, question, rest] { return rest(); }});
   }
 
   /// Sides whose backends make plans, one for each backend and model, on the first set of inputs that shows a finding, else the first.
@@ -522,14 +517,11 @@ class Comparison {
   std::vector<diffing::ModelTraits> traits_;  // of each side, without any where that is no ONNX model
   std::vector<diffing::Pools> pools_;         // of each side
   std::optional<NoiseFloor> noise_floor_;
-  struct Ahead {
-    Ahead(std::shared_ptr<const InputSet> inputs, diffing::LayerQuestion asked)
-        : set(std::move(inputs)), question(std::move(asked)) {}
-    std::shared_ptr<const InputSet> set;
-    diffing::LayerQuestion question;
+  struct Begun {
+    Profile profile;
     std::function<Result<void>()> finish;
   };
-  std::map<std::size_t, Ahead> ahead_;  // by side
+  std::map<std::size_t, Begun> begun_;  // comparisons of inner values, by side
   std::size_t floor_side_ = 0;
   std::map<std::string, diffing::Draw> random_;  // outputs of the sides' models
   std::size_t input_side_ = 0;                   // the first with an ONNX model, whose inputs the sets have

@@ -3,31 +3,20 @@
 #include <algorithm>
 
 #include "libonnxkit/base/dtype/dtype.h"
+#include "libonnxkit/plan/conversion.h"
 #include "libonnxkit/plan/program_pass.h"
 #include "libonnxkit/plan/steps.h"
 
 namespace onnxkit::plan {
 namespace {
 
-bool is_narrow(ElementType type) { return type == ElementType::float16 || type == ElementType::bfloat16; }
-
-/// A map of real numbers that changes none.
-bool is_conversion(const Step& step) {
-  if (step.kind != map_step || step.inputs.size() != 1) return false;
-  const auto& code = static_cast<const MapParameters&>(*step.parameters).expression.code();
-  return std::all_of(code.begin(), code.end(), [](const Instruction& instruction) {
-    return instruction.lane == Lane::f32 &&
-           (instruction.operation == Operation::input || instruction.operation == Operation::convert);
-  });
-}
-
 class Declaring {
  public:
   explicit Declaring(Plan& plan) : plan_(plan), uses_(plan), is_changed_(plan.buffers.size(), false) {}
 
-  bool run() {
+  void run() {
     choose();
-    if (std::find(is_changed_.begin(), is_changed_.end(), true) == is_changed_.end()) return false;
+    if (std::find(is_changed_.begin(), is_changed_.end(), true) == is_changed_.end()) return;
     for (std::size_t b = 0; b < is_changed_.size(); ++b) {
       if (!is_changed_[b]) continue;
       Buffer& buffer = plan_.buffers[b];
@@ -37,11 +26,9 @@ class Declaring {
     std::vector<Step> steps = std::move(plan_.steps);
     plan_.steps.clear();
     for (Step& step : steps) add(std::move(step));
-    read_inputs_in_place();
+    read_inputs_in_place(plan_);
     place_outputs(plan_, {});
-    plan_.arena_bytes = 0;
     place_buffers(plan_);
-    return true;
   }
 
  private:
@@ -49,7 +36,8 @@ class Declaring {
   void choose() {
     for (std::size_t b = 0; b < is_changed_.size(); ++b) {
       const Buffer& buffer = plan_.buffers[b];
-      is_changed_[b] = buffer.home == Home::arena && buffer.type == ElementType::float32 && is_narrow(buffer.declared);
+      is_changed_[b] =
+          buffer.home == Home::arena && buffer.type == ElementType::float32 && is_16_bit_real(buffer.declared);
     }
     for (const Step& step : plan_.steps) {
       if (is_conversion(step)) take_conversion(step);
@@ -67,7 +55,7 @@ class Declaring {
     const std::uint32_t from = step.inputs[0].buffer, to = step.outputs[0].buffer;
     const ElementType type = is_changed_[from] ? plan_.buffers[from].declared : step.inputs[0].type;
     Buffer& buffer = plan_.buffers[to];
-    if (!is_narrow(type) || buffer.home != Home::arena || buffer.type != ElementType::float32 ||
+    if (!is_16_bit_real(type) || buffer.home != Home::arena || buffer.type != ElementType::float32 ||
         buffer.declared != ElementType::undefined || uses_.writers[to].size() != 1)
       return;
     buffer.declared = type;
@@ -79,7 +67,7 @@ class Declaring {
       for (View& view : *views)
         if (is_changed_[view.buffer]) view.type = plan_.buffers[view.buffer].type;
     if (step.kind == copy_step && step.inputs[0].type != step.outputs[0].type)
-      return add_map(step.inputs[0], step.outputs[0], step.nodes);
+      return add_conversion(step.inputs[0], step.outputs[0], step.nodes);
     if (is_conversion(step) && step.inputs[0].type == step.outputs[0].type) {
       step.kind = copy_step;
       step.parameters = nullptr;
@@ -108,61 +96,29 @@ class Declaring {
   void add_wide(Step step) {
     for (std::size_t i = 0; i < compared_inputs(step); ++i) {
       View& view = step.inputs[i];
-      if (!is_narrow(view.type)) continue;
+      if (!is_16_bit_real(view.type)) continue;
       const View once = without_repetition(view), wide = wide_like(once);
-      add_map(once, wide, step.nodes);
+      add_conversion(once, wide, step.nodes);
       view = broadcast_to(wide, view.dims);
     }
     std::vector<std::pair<View, View>> back;
     for (View& view : step.outputs) {
-      if (!is_narrow(view.type)) continue;
+      if (!is_16_bit_real(view.type)) continue;
       back.emplace_back(wide_like(view), view);
       view = back.back().first;
     }
     const std::vector<std::string> nodes = step.nodes;
     plan_.steps.push_back(std::move(step));
-    for (const auto& [from, to] : back) add_map(from, to, nodes);
+    for (const auto& [from, to] : back) add_conversion(from, to, nodes);
   }
 
   View wide_like(const View& like) {
-    View view = new_value(plan_, ElementType::float32, like.dims);
-    view.strides = dense_strides_like(like.dims, like);
     is_changed_.push_back(false);
-    return view;
+    return new_value_like(plan_, ElementType::float32, like);
   }
 
-  void add_map(const View& from, const View& to, const std::vector<std::string>& nodes) {
-    auto parameters = std::make_shared<MapParameters>();
-    parameters->expression.input(0, Lane::f32);
-    plan_.steps.push_back(
-        {.kind = map_step, .inputs = {from}, .outputs = {to}, .parameters = std::move(parameters), .nodes = nodes});
-  }
-
-  /// What was a conversion of an input copies it now: its readers can read the input.
-  void read_inputs_in_place() {
-    const BufferUses uses(plan_);
-    std::vector<bool> is_gone(plan_.steps.size(), false);
-    for (std::size_t at = 0; at < plan_.steps.size(); ++at) {
-      const Step& copy = plan_.steps[at];
-      if (copy.kind != copy_step) continue;
-      const View from = copy.inputs[0], to = copy.outputs[0];
-      const Buffer &source = plan_.buffers[from.buffer], &target = plan_.buffers[to.buffer];
-      const bool are_whole = from.offset == 0 && to.offset == 0 && from.is_contiguous() && to.is_contiguous() &&
-                             source.bytes == target.bytes && source.type == target.type;
-      if (source.home != Home::input || target.home != Home::arena || !are_whole ||
-          uses.writers[to.buffer].size() != 1 || is_read_by_host(uses, to.buffer))
-        continue;
-      for (const std::size_t reader : uses.readers[to.buffer])
-        for (View& view : plan_.steps[reader].inputs)
-          if (view.buffer == to.buffer) view.buffer = from.buffer;
-      is_gone[at] = true;
-    }
-    remove_steps(plan_, is_gone);
-  }
-
-  bool is_read_by_host(const BufferUses& uses, std::uint32_t buffer) const {
-    return std::any_of(uses.readers[buffer].begin(), uses.readers[buffer].end(),
-                       [&](std::size_t reader) { return plan_.steps[reader].kind == host_step; });
+  void add_conversion(const View& from, const View& to, const std::vector<std::string>& nodes) {
+    plan_.steps.push_back(conversion(from, to, nodes));
   }
 
   Plan& plan_;
@@ -172,6 +128,6 @@ class Declaring {
 
 }  // namespace
 
-bool use_declared_types(Plan& plan) { return Declaring(plan).run(); }
+void use_declared_types(Plan& plan) { Declaring(plan).run(); }
 
 }  // namespace onnxkit::plan

@@ -82,11 +82,10 @@ class ProductRewriting {
       add(step);
       const Step& added = plan_.steps.back();
       for (const View& view : added.outputs) forget(view.buffer);
-      if (is_conversion(added)) narrowed_.emplace_back(added.outputs[0], added.inputs[0]);
+      if (is_rounding(added)) narrowed_.emplace_back(added.outputs[0], added.inputs[0]);
     }
     tell();
     drop_unused_steps(plan_);
-    plan_.arena_bytes = 0;
     place_buffers(plan_);
   }
 
@@ -113,10 +112,9 @@ class ProductRewriting {
   }
 
   /// From what float32 a value of float16 was rounded and nothing else.
-  static bool is_conversion(const Step& step) {
-    return step.kind == map_step && step.inputs.size() == 1 && step.inputs[0].type == ElementType::float32 &&
-           step.outputs[0].type == ElementType::float16 &&
-           static_cast<const MapParameters&>(*step.parameters).expression.code().size() == 1;
+  static bool is_rounding(const Step& step) {
+    return is_conversion(step) && step.inputs[0].type == ElementType::float32 &&
+           step.outputs[0].type == ElementType::float16;
   }
 
   void forget(std::uint32_t buffer) {

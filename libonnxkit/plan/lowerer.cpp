@@ -353,9 +353,7 @@ std::optional<Tensor> LowerCall::constant_content(std::size_t index) const {
   return has_input(index) ? lowerer_.subject_.content(node_->inputs[index]) : std::nullopt;
 }
 
-ElementType LowerCall::stored_type(ElementType type) {
-  return type == ElementType::float16 || type == ElementType::bfloat16 ? ElementType::float32 : type;
-}
+ElementType LowerCall::stored_type(ElementType type) { return is_16_bit_real(type) ? ElementType::float32 : type; }
 
 View LowerCall::make(ElementType stored, Dims dims) { return lowerer_.new_view(Home::arena, stored, dims); }
 

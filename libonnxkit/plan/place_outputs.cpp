@@ -50,4 +50,25 @@ std::size_t place_outputs(Plan& plan, const Takes& takes) {
   return count;
 }
 
+std::size_t read_inputs_in_place(Plan& plan) {
+  const BufferUses uses(plan);
+  std::vector<bool> is_gone(plan.steps.size(), false);
+  for (std::size_t at = 0; at < plan.steps.size(); ++at) {
+    if (plan.steps[at].kind != copy_step) continue;
+    const View from = plan.steps[at].inputs[0], to = plan.steps[at].outputs[0];
+    if (plan.buffers[from.buffer].home != Home::input || plan.buffers[to.buffer].home != Home::arena) continue;
+    if (!is_whole(plan, from) || !is_whole(plan, to) || uses.writers[to.buffer].size() != 1) continue;
+    const std::vector<std::size_t>& readers = uses.readers[to.buffer];
+    const bool is_free = std::none_of(readers.begin(), readers.end(), [&](std::size_t reader) {
+      return plan.steps[reader].kind == host_step;  // which has its operands where it wants them
+    });
+    if (!is_free) continue;
+    for (const std::size_t reader : readers)
+      plan.steps[reader] = with_buffer(plan.steps[reader], to.buffer, from.buffer);
+    is_gone[at] = true;
+  }
+  remove_steps(plan, is_gone);
+  return static_cast<std::size_t>(std::count(is_gone.begin(), is_gone.end(), true));
+}
+
 }  // namespace onnxkit::plan

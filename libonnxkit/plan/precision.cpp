@@ -4,6 +4,7 @@
 #include <map>
 
 #include "libonnxkit/base/dtype/dtype.h"
+#include "libonnxkit/plan/conversion.h"
 #include "libonnxkit/plan/program_pass.h"
 #include "libonnxkit/plan/steps.h"
 
@@ -43,11 +44,6 @@ std::shared_ptr<const Parameters> with_double(const Step& step, Expression Kind:
   return changed;
 }
 
-void place_again(Plan& plan) {
-  plan.arena_bytes = 0;
-  place_buffers(plan);
-}
-
 /// One plan on its way to narrow values.
 class Narrowing {
  public:
@@ -62,7 +58,7 @@ class Narrowing {
     std::vector<Step> steps = std::move(plan_.steps);
     plan_.steps.clear();
     for (Step& step : steps) add(std::move(step));
-    place_again(plan_);
+    place_buffers(plan_);
     return {};
   }
 
@@ -136,7 +132,7 @@ class Narrowing {
     for (View& view : step.outputs) {
       if (!holds_wide(view) || writes_wide(step)) continue;
       const View to = view;
-      view = new_view(to);
+      view = new_value_like(plan_, type_, to);
       back.emplace_back(view, to);
     }
     const std::vector<std::string> nodes = step.nodes;
@@ -152,7 +148,7 @@ class Narrowing {
         if (known == from) return narrow;
     }
     const View once = without_repetition(from);
-    const View part = new_view(once), to = broadcast_to(part, from.dims);
+    const View part = new_value_like(plan_, type_, once), to = broadcast_to(part, from.dims);
     add_conversion(once, part, step.nodes);
     if (is_shared) conversions_.emplace_back(from, to);
     return to;
@@ -162,17 +158,8 @@ class Narrowing {
     if (view.buffer < is_narrow_.size() && is_narrow_[view.buffer]) view.type = type_;
   }
 
-  View new_view(const View& like) {
-    View view = new_value(plan_, type_, like.dims);
-    view.strides = dense_strides_like(like.dims, like);
-    return view;
-  }
-
   void add_conversion(const View& from, const View& to, const std::vector<std::string>& nodes) {
-    auto parameters = std::make_shared<MapParameters>();
-    parameters->expression.input(0, Lane::f32);
-    plan_.steps.push_back(
-        {.kind = map_step, .inputs = {from}, .outputs = {to}, .parameters = std::move(parameters), .nodes = nodes});
+    plan_.steps.push_back(conversion(from, to, nodes));
   }
 
   Plan& plan_;
@@ -206,7 +193,7 @@ Result<void> widen(Plan& plan, bool rounds) {
       if (is_wide[port.buffer]) port.type = ElementType::float64;
     }
   }
-  place_again(plan);
+  place_buffers(plan);
   return {};
 }
 

@@ -560,6 +560,7 @@ View new_value(Plan& plan, ElementType type, const Dims& dims) {
 void place_buffers(Plan& plan) { place_buffers(plan, order_of_steps(plan)); }
 
 void place_buffers(Plan& plan, const StepOrder& order) {
+  plan.arena_bytes = 0;
   const BufferUses uses(plan);
   const std::vector<std::uint32_t> root = shared_places(plan, uses, order);
   const std::size_t streams = order.ended.empty() ? 0 : order.ended.front().size();

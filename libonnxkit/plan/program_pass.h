@@ -28,6 +28,8 @@ std::size_t sink_copies(Plan& plan, const Takes& takes);
 std::size_t split_maps(Plan& plan, const Takes& takes);
 /// What is copied to an output as a whole is written there, and read there by others.
 std::size_t place_outputs(Plan& plan, const Takes& takes);
+/// What copies an input as a whole is read there.
+std::size_t read_inputs_in_place(Plan& plan);
 /// Notes which maps stayed apart from the product or convolution whose result they read, and why.
 void note_missed_epilogues(Plan& plan, const Takes& takes);
 /// When steps run of which some may run side by side.
@@ -39,7 +41,7 @@ struct StepOrder {
 
 /// A new value without gaps, whose buffer has no place yet.
 View new_value(Plan& plan, ElementType type, const Dims& dims);
-/// Gives all buffers of the arena a place: those that live at the same time do not overlap.
+/// Gives all buffers of the arena a place, whatever places they have: those that live at the same time do not overlap.
 void place_buffers(Plan& plan);
 /// The same for steps that run side by side: none has to wait for another for the sake of a place.
 void place_buffers(Plan& plan, const StepOrder& order);

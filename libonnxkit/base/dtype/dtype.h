@@ -49,6 +49,9 @@ constexpr Domain domain_of(ElementType type) {
   }
 }
 
+constexpr bool is_16_bit_real(ElementType type) {
+  return type == ElementType::float16 || type == ElementType::bfloat16;
+}
 /// An integer of a byte.
 constexpr bool is_byte(ElementType type) { return type == ElementType::int8 || type == ElementType::uint8; }
 

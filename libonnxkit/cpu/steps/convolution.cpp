@@ -8,19 +8,6 @@
 namespace onnxkit::cpu {
 namespace {
 
-/// The elements of a view [m, c, h, w] in row-major order.
-std::vector<float> in_rows(const float* from, const View& view) {
-  std::vector<float> rows;
-  rows.reserve(static_cast<std::size_t>(view.size()));
-  const plan::Dims &d = view.dims, &s = view.strides;
-  for (std::int64_t filter = 0; filter < d[0]; ++filter)
-    for (std::int64_t channel = 0; channel < d[1]; ++channel)
-      for (std::int64_t row = 0; row < d[2]; ++row)
-        for (std::int64_t column = 0; column < d[3]; ++column)
-          rows.push_back(from[filter * s[0] + channel * s[1] + row * s[2] + column * s[3]]);
-  return rows;
-}
-
 class ConvolutionKernel : public Kernel {
  public:
   /// Without packed weights those of the run are packed in it.
@@ -39,7 +26,9 @@ class ConvolutionKernel : public Kernel {
     PackedWeights::Floats packed = packed_;
     if (!packed) {
       packed = std::make_shared<AlignedFloats>(packed_weights_floats(convolution_));
-      pack_weights(*state.threads, packed->data(), in_rows(state.at<float>(filter_), filter_).data(), convolution_);
+      pack_weights(*state.threads, packed->data(),
+                   row_major_floats(reinterpret_cast<const std::byte*>(state.at<float>(filter_)), filter_).data(),
+                   convolution_);
     }
     convolve(*state.threads, convolution_, state.at<float>(from_), packed->data(), state.at<float>(to_),
              epilogue_->bind(state, offsets_));
@@ -103,7 +92,7 @@ Result<std::unique_ptr<Kernel>> make_convolution(const plan::Step& step, Prepara
                                               parameters.strides, parameters.dilations, parameters.pads),
                           .out_channels = output.dims[1],
                           .groups = parameters.groups};
-  if (preparation.plan.buffers[filter.buffer].home != plan::Home::constant)
+  if (!preparation.is_constant(filter))
     return std::unique_ptr<Kernel>(
         std::make_unique<ConvolutionKernel>(step, convolution, *std::move(epilogue), nullptr));
   auto packed = preparation.packed.get(

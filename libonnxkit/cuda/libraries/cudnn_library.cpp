@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include "libonnxkit/base/dtype/dtype.h"
 #include "libonnxkit/cuda/libraries/cudnn_attention.h"
 #include "libonnxkit/cuda/libraries/cudnn_call.h"
 #include "libonnxkit/cuda/libraries/cudnn_product.h"
@@ -230,7 +231,7 @@ Result<LibraryStep> Cudnn::attempt(const ConvolutionPlan& what) {
     if (!end) return make_error("not-supported", "an epilogue that does not read the sum once");
     const View& w = what.step.inputs[1];
     // Tensor cores are so much faster that a pass more pays sooner.
-    const std::int64_t least_sum = w.type == ElementType::float16 || w.type == ElementType::bfloat16 ? 16 : 64;
+    const std::int64_t least_sum = is_16_bit_real(w.type) ? 16 : 64;
     if (w.dims[1] * w.dims[2] * w.dims[3] < least_sum)
       return make_error("not-supported", "sums too short for a pass of its own over the epilogue");
     result.rest = rest_of(what.step, epilogue, *end, what.preparation.plan);

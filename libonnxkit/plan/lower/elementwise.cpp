@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include "libonnxkit/base/dtype/dtype.h"
 #include "libonnxkit/plan/elementwise.h"
 
 namespace onnxkit::plan {
@@ -205,7 +206,7 @@ Unlowered lower_cast(LowerCall& call) {
           return std::nullopt;
         }
         // Once: float32 between float64 and float16 would round twice.
-        const bool is_narrow = to == ElementType::float16 || to == ElementType::bfloat16;
+        const bool is_narrow = is_16_bit_real(to);
         if (is_narrow && e.lane(result) == Lane::f64) result = e.round_to(result, to);
         result = e.convert(result, lane_of(to));
         if (is_narrow) e.round_to(result, to);

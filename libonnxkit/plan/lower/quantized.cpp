@@ -1,3 +1,4 @@
+#include "libonnxkit/base/dtype/dtype.h"
 #include "libonnxkit/plan/integers.h"
 
 namespace onnxkit::plan {
@@ -44,7 +45,7 @@ Unlowered lower_quantize_linear(LowerCall& call) {
   if (!scale) return "scales of other sizes";
   std::vector<View> inputs = {x, *scale};
   Expression e;
-  const bool is_rounded = precision == ElementType::float16 || precision == ElementType::bfloat16;
+  const bool is_rounded = is_16_bit_real(precision);
   const auto narrow = [&](Number number) {
     return is_rounded ? e.round_to(number, precision) : lane == Lane::f32 ? e.as_float32(number) : number;
   };
