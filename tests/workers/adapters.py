@@ -55,6 +55,10 @@ class Case:
             yield data.name, dict(inputs), [value for _, value in outputs]
 
 
+# Of a run of FEW a profile that counts in whole microseconds, as OpenVINO's does, may have nothing.
+LONG = Case(DATA / "models/unet_shapes", DATA / "models/unet_shapes/model.onnx", "onnx", 0, 0)
+
+
 def cases(formats, few):
     """All models of the kinds that a backend loads, or few of those in ONNX."""
     found = []
@@ -92,9 +96,9 @@ def outcome(host, case, options):
 
 
 def fault_of_profile(host, case, options):
-    """Steps of runs take their time, no more of it than the runs, and are called after nodes of the model. None where the worker tells nothing."""
+    """Steps of runs take no more time than the runs, in LONG some, and are called after nodes of the model. None where the worker tells nothing."""
     model = host.request("load", path=str(case.path), format=case.format, options=options)
-    inputs = next(case.runs(model["inputs"]))[1]
+    inputs = {"input": (onnx.TensorProto.FLOAT, (1, 3, 64, 64), bytes(4 * 3 * 64 * 64))} if case is LONG else next(case.runs(model["inputs"]))[1]
     try:
         profile = host.profile(model["model"], inputs, repeat=3, warmup=1)
     except Answer as error:
@@ -107,8 +111,9 @@ def fault_of_profile(host, case, options):
     if any(len(step["spans"]) != len(walls) or any(seconds < 0 for _, seconds in step["spans"]) for step in steps):
         return "spans that are not one for each run, or negative"
     for run, wall in enumerate(walls):
-        if profile["device"] == "cpu" and not 0 < sum(step["spans"][run][1] for step in steps) <= 1.05 * wall + 1e-5 * len(steps):
-            return f"steps of {sum(step['spans'][run][1] for step in steps)} s in a run of {wall} s"
+        taken = sum(step["spans"][run][1] for step in steps)
+        if profile["device"] == "cpu" and (taken > 1.05 * wall + 1e-5 * len(steps) or taken == 0 and case is LONG):
+            return f"steps of {taken} s in a run of {wall} s"
     graph = onnx.load(case.path, load_external_data=False).graph if case.format == "onnx" else None
     names = {name for node in graph.node for name in (node.name, *node.output)} if graph else set()
     return "no step is called after a node" if graph and not any(step["place"] is not None or any(name in names for name in step["covers"]) for step in steps) else ""
@@ -143,7 +148,8 @@ def run_adapter(name, suite, arguments):
             suite.check(f"{name} {case.name}", *held_against(outcome(host, case, options), limit))
             if limit and "unless" in limit:
                 suite.check(f"{name} {case.name} {limit['unless']}", outcome(host, case, options | limit["unless"]))
-        profiled = [fault_of_profile(host, case, options) for case in todo if case.name in FEW and case.name not in limits]
+        profiled = [case for case in todo if case.name in FEW and case.name not in limits] + ([LONG] if "onnx" in hello["formats"] and not arguments.fake else [])
+        profiled = [fault_of_profile(host, case, options) for case in profiled]
         if name in PROFILES or any(fault is not None for fault in profiled):
             suite.check(f"{name} profiles", "; ".join("it tells nothing" if fault is None else fault for fault in profiled if fault != ""))
         for what, fault in faults(host, todo[0]):
