@@ -25,6 +25,7 @@ constexpr const char* libraries_option = "libraries";
 constexpr const char* engines_option = "engines";
 constexpr const char* streams_option = "streams";
 constexpr const char* memory_option = "memory";
+constexpr const char* weights_option = "weights";
 constexpr const char* without_pass_option = "without-pass";
 constexpr const char* measured = "measured";
 
@@ -107,6 +108,10 @@ exec::BackendDesc desc_of(const Found& found) {
       .help = "apart: each value has memory of its own, so that a memory checker sees what lies outside",
       .fallback = "arena",
       .values = {"arena", "apart"}};
+  desc.options[weights_option] = {
+      .help = "streamed: those of products go to the device in each run, as usual where its memory does not hold them",
+      .fallback = "usual",
+      .values = {"usual", "streamed"}};
   desc.capabilities.passes = plan::pass_names();
   desc.options[without_pass_option] = {
       .help = "passes that the plan is made without, with + between their names", .fallback = "", .values = {}};
@@ -243,6 +248,7 @@ class CudaBackend : public exec::Backend {
     constexpr std::size_t most_measured = 4;
     shared->measures_streams = streams == measured;
     shared->most_streams = shared->measures_streams ? most_measured : streams.empty() ? 1 : std::stoul(streams);
+    shared->streams_weights = option_of(options, weights_option) == "streamed";
     shared->memory_apart = option_of(options, memory_option) == "apart";
     if (option_of(options, libraries_option) != "off") {
       if (auto opened = open_libraries(*shared); !opened) return opened.error();

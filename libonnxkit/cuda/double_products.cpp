@@ -111,6 +111,7 @@ Result<bool> DoubleProducts::multiply(const Matrix& a, const Matrix& b, const ex
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock) return false;
   auto plan = plan_for(sizes);
+  if (!plan && plan.error().diagnostic.code == "out-of-memory") return false;
   if (!plan) return plan.error();
   const Value inputs[] = {without_gaps(a), without_gaps(b)};
   const exec::RunRequest request;

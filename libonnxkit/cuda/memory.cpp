@@ -12,8 +12,9 @@ using plan::Home;
 
 namespace {
 
-// Smaller constants share one block: each block of the driver takes at least as much.
-constexpr std::uint64_t least_shared = std::uint64_t{64} << 10;
+std::string key_of(std::span<const std::byte> bytes) {
+  return fmt::format("{} {}", static_cast<const void*>(bytes.data()), bytes.size());
+}
 
 Result<void> upload(const Device& device, DevicePointer to, std::span<const std::byte> bytes) {
   if (bytes.empty()) return {};
@@ -25,7 +26,7 @@ Result<void> upload(const Device& device, DevicePointer to, std::span<const std:
 
 Result<SharedConstants::Memory> SharedConstants::get(const std::shared_ptr<const Device>& device,
                                                      std::span<const std::byte> bytes) {
-  const std::string key = fmt::format("{} {}", static_cast<const void*>(bytes.data()), bytes.size());
+  const std::string key = key_of(bytes);
   if (const auto found = by_bytes_.find(key); found != by_bytes_.end()) {
     if (auto memory = found->second.lock()) return memory;
   }
@@ -36,6 +37,11 @@ Result<SharedConstants::Memory> SharedConstants::get(const std::shared_ptr<const
   if (auto copied = upload(*device, memory->get(), bytes); !copied) return copied.error();
   by_bytes_[key] = memory;
   return memory;
+}
+
+bool SharedConstants::holds(std::span<const std::byte> bytes) const {
+  const auto found = by_bytes_.find(key_of(bytes));
+  return found != by_bytes_.end() && !found->second.expired();
 }
 
 DevicePointer PlanMemory::at(const plan::View& view) const {
@@ -59,8 +65,8 @@ Result<void> PlanMemory::place_constants(const std::shared_ptr<const Device>& de
   for (std::uint32_t b = 0; b < plan.buffers.size(); ++b) {
     if (plan.buffers[b].home != Home::constant || !options.is_on_device[b]) continue;
     const auto bytes = plan.constants[plan.buffers[b].index].bytes();
-    const bool is_alone = bytes.size() >= least_shared || options.apart;
-    if (!options.shares && is_alone) {
+    const bool is_alone = bytes.size() >= least_alone_bytes || options.apart;
+    if (!options.is_shared[b] && is_alone) {
       auto memory = own(device, bytes.size(), "a constant");
       if (!memory) return memory.error();
       device_[b] = *memory;

@@ -10,12 +10,16 @@
 
 namespace onnxkit::cuda {
 
+/// Smaller constants of a plan share one block: each block of the driver takes at least as much.
+inline constexpr std::uint64_t least_alone_bytes = std::uint64_t{64} << 10;
+
 /// Large constants on the device that the plans of a session share, by their bytes on the host. They live as long as a plan uses them: an address
 /// belongs to other bytes once the plan that held them is gone.
 class SharedConstants {
  public:
   using Memory = std::shared_ptr<const DeviceMemory>;
   Result<Memory> get(const std::shared_ptr<const Device>& device, std::span<const std::byte> bytes);
+  bool holds(std::span<const std::byte> bytes) const;
 
  private:
   std::unordered_map<std::string, std::weak_ptr<const DeviceMemory>> by_bytes_;
@@ -25,7 +29,7 @@ class SharedConstants {
 class PlanMemory {
  public:
   struct Options {
-    bool shares = true;                     ///< large constants with other plans, whose bytes both keep
+    std::vector<bool> is_shared;            ///< by buffer: a constant whose bytes this plan and others keep
     bool apart = false;                     ///< memory of its own for each buffer
     std::vector<bool> is_on_host;           ///< by buffer: a host step reads or writes it
     std::vector<std::uint64_t> workspaces;  ///< bytes by stream

@@ -10,6 +10,7 @@
 #include "libonnxkit/cuda/guard_masks.h"
 #include "libonnxkit/cuda/pad_channels.h"
 #include "libonnxkit/cuda/stopwatch.h"
+#include "libonnxkit/cuda/stream_constants.h"
 #include "libonnxkit/plan/declared_types.h"
 #include "libonnxkit/plan/fp8_products.h"
 #include "libonnxkit/plan/precision.h"
@@ -48,15 +49,32 @@ bool has_narrow_attention(const plan::Plan& plan) {
   });
 }
 
+/// Where constants may stay: a twentieth of the device's memory is left for libraries and programs.
+Result<ConstantPlaces> places_for_constants(const Shared& shared) {
+  std::size_t free = 0, total = 0;
+  const Driver& driver = shared.maker.device->driver();
+  if (auto told = driver.check(driver->mem_get_info(&free, &total), "telling its free memory"); !told)
+    return told.error();
+  return ConstantPlaces{.bytes = free - std::min<std::uint64_t>(free, total / 20),
+                        .streams_all = shared.streams_weights,
+                        .is_there = [&shared](auto bytes) { return shared.constants.holds(bytes); }};
+}
+
 }  // namespace
 
 Result<std::unique_ptr<plan::Executable>> ReadyPlan::make(plan::Plan plan, Shared& shared) {
+  const Current current(*shared.maker.device);
+  if (auto is = current.check(); !is) return is.error();
+  std::unordered_set<const std::byte*> given;
+  for (const Tensor& constant : plan.constants) given.insert(constant.bytes().data());
   if (auto set = set_precision(plan, shared); !set) return set.error();
   const bool has_cudnn = std::any_of(shared.libraries.begin(), shared.libraries.end(),
                                      [](const auto& library) { return library->name() == "cudnn"; });
   if (has_cudnn && has_narrow_attention(plan)) guard_masks(plan);
   if (has_cudnn) channels_last_outputs(plan);
-  if (shared.most_streams > 1) place_side_by_side(plan, shared.most_streams);
+  const auto places = places_for_constants(shared);
+  if (!places) return places.error();
+  if (!stream_constants(plan, *places) && shared.most_streams > 1) place_side_by_side(plan, shared.most_streams);
   std::vector<Step> once;
   if (has_cudnn) {
     auto padded = pad_channels(plan, shared.precision == Precision::tf32);
@@ -65,9 +83,8 @@ Result<std::unique_ptr<plan::Executable>> ReadyPlan::make(plan::Plan plan, Share
     if (auto ordered = channels_last_weights(plan); !ordered) return ordered.error();
   }
   std::unique_ptr<ReadyPlan> ready(new ReadyPlan(std::move(plan), shared));
+  ready->given_ = std::move(given);
   ready->once_steps_ = std::move(once);
-  const Current current(*shared.maker.device);
-  if (auto is = current.check(); !is) return is.error();
   if (auto added = ready->add_steps(); !added) return added.error();
   if (auto compiled = ready->compile(); !compiled) return compiled.error();
   ready->choose_streams();
@@ -126,6 +143,8 @@ Result<void> ReadyPlan::run_once() {
 
 Result<void> ReadyPlan::add_step(Step& step, Chooser& chooser, Stopwatch* stopwatch) {
   if (step.kind == plan::host_step) return add_host_step(step);
+  if (step.kind == upload_step) return add_upload(step), Result<void>();
+  if (waits_for_uploads(step)) stretches_.emplace_back();
   auto chosen = chooser.choose(
       step, {.plan = plan_, .allows_tf32 = shared_.precision == Precision::tf32, .stopwatch = stopwatch});
   if (!chosen) return chosen.error();
@@ -138,9 +157,24 @@ Result<void> ReadyPlan::add_host_step(const Step& step) {
   auto node = plan::HostNode::make(plan_, step, *shared_.host, shared_.load);
   if (!node) return node.error();
   stretches_.back().host = *std::move(node);
-  host_steps_.push_back(&step);
+  stretches_.back().host_step = &step;
   stretches_.emplace_back();
   return {};
+}
+
+/// It begins when all before it has ended, as it may take the place of what that reads; so behind a host step, whose results its stretch copies.
+void ReadyPlan::add_upload(const Step& step) {
+  const bool is_behind_host = stretches_.size() > 1 && stretches_[stretches_.size() - 2].host_step;
+  if (!stretches_.back().works.empty() || is_behind_host) stretches_.emplace_back();
+  stretches_.back().uploads.push_back(&step);
+}
+
+bool ReadyPlan::waits_for_uploads(const Step& step) const {
+  const auto is_sent = [&](const View& view) {
+    return std::ranges::any_of(stretches_.back().uploads,
+                               [&](const Step* upload) { return upload->outputs[0].buffer == view.buffer; });
+  };
+  return std::ranges::any_of(step.inputs, is_sent);
 }
 
 Result<void> ReadyPlan::add_library_step(LibraryStep made, const Step& step) {
@@ -191,12 +225,20 @@ Result<void> ReadyPlan::place() {
   PlanMemory::Options options;
   options.fetched_bytes = HostCopies::large;
   options.apart = shared_.memory_apart;
-  options.shares = shared_.precision == Precision::f32 || shared_.precision == Precision::tf32;
+  options.is_shared.resize(plan_.buffers.size());
   options.is_on_host.resize(plan_.buffers.size());
   options.is_on_device.resize(plan_.buffers.size());
-  for (const Step* step : host_steps_) {
-    for (const View& view : step->inputs) options.is_on_host[view.buffer] = true;
-    for (const View& view : step->outputs) options.is_on_host[view.buffer] = true;
+  std::vector<bool> is_read(plan_.buffers.size());  // from memory of the host, in each run
+  for (const Stretch& stretch : stretches_) {
+    for (const Step* upload : stretch.uploads) is_read[upload->inputs[0].buffer] = true;
+    if (!stretch.host_step) continue;
+    for (const View& view : stretch.host_step->inputs) options.is_on_host[view.buffer] = true;
+    for (const View& view : stretch.host_step->outputs) options.is_on_host[view.buffer] = true;
+  }
+  for (std::uint32_t b = 0; b < plan_.buffers.size(); ++b) {
+    if (plan_.buffers[b].home != Home::constant) continue;
+    options.is_shared[b] = given_.contains(plan_.constants[plan_.buffers[b].index].bytes().data());
+    is_read[b] = is_read[b] || options.is_shared[b] || options.is_on_host[b];
   }
   options.workspaces.resize(shared_.most_streams);
   for (const Stretch& stretch : stretches_) {
@@ -209,12 +251,15 @@ Result<void> ReadyPlan::place() {
   auto memory = PlanMemory::make(shared_.maker.device, plan_, options, shared_.constants);
   if (!memory) return memory.error();
   memory_ = *std::move(memory);
-  if (options.shares) return {};
   // Converted weights are on the device now; nobody reads those of the host again.
   for (std::uint32_t b = 0; b < plan_.buffers.size(); ++b) {
-    if (plan_.buffers[b].home == Home::constant && !options.is_on_host[b])
-      plan_.constants[plan_.buffers[b].index] = Tensor();
+    if (plan_.buffers[b].home == Home::constant && !is_read[b]) plan_.constants[plan_.buffers[b].index] = Tensor();
   }
+  const bool has_uploads = std::ranges::any_of(stretches_, [](const Stretch& of) { return !of.uploads.empty(); });
+  if (!has_uploads || shared_.uploads) return {};
+  auto uploads = Uploads::make(shared_.maker.device, shared_.copies);
+  if (!uploads) return uploads.error();
+  shared_.uploads = *std::move(uploads);
   return {};
 }
 
@@ -261,12 +306,14 @@ void ReadyPlan::plan_copies() {
     if (is_sent_in_parts(plan_.buffers[port.buffer])) continue;
     if (const auto copy = whole(port)) stretches_.front().to_device.push_back(*copy);
   }
-  for (std::size_t i = 0; i < host_steps_.size(); ++i) {
-    for (const View& view : host_steps_[i]->inputs) {
+  for (std::size_t i = 0; i < stretches_.size(); ++i) {
+    const Step* const step = stretches_[i].host_step;
+    if (!step) continue;
+    for (const View& view : step->inputs) {
       const bool is_input = plan_.buffers[view.buffer].home == Home::input;
       if (const auto copy = copy_of(view); copy && !is_input) stretches_[i].to_host.push_back(*copy);
     }
-    for (const View& view : host_steps_[i]->outputs) {
+    for (const View& view : step->outputs) {
       if (const auto copy = copy_of(view)) stretches_[i + 1].to_device.push_back(*copy);
     }
   }
@@ -391,38 +438,55 @@ Result<void> ReadyPlan::send(std::uint32_t buffer, std::span<const std::byte> by
 }
 
 Result<void> ReadyPlan::go(const plan::PlannedRun& run) {
-  const Driver& driver = shared_.maker.device->driver();
   std::fill_n(static_cast<std::uint32_t*>(faults_.get()), fault_texts_.size(), 0U);
   for (Stretch& stretch : stretches_) {
-    if (run.on_step) {
-      if (auto made = make_timed(stretch); !made) return made;
-    }
-    const auto start = std::chrono::steady_clock::now();
-    const RunnableGraph& graph = run.on_step ? stretch.timed : stretch.graph;
-    if (graph) {
-      if (auto begun = driver.check(driver->graph_launch(graph.get(), stream_.get()), "starting a graph"); !begun)
-        return begun.error();
-    }
-    const bool is_last = &stretch == &stretches_.back();
-    if (!stretch.host && !is_last) continue;
-    if (is_last) {
-      if (auto begun = fetch_outputs(); !begun) return begun;
-    }
-    if (auto done = driver.check(driver->stream_synchronize(stream_.get()), "running a graph"); !done)
-      return done.error();
-    if (auto found = found_faults(); !found) return found.error();
+    if (auto gone = go(stretch, run); !gone) return gone;
     if (auto more = run.may_go_on(); !more) return more.error();
-    if (auto told = tell_times(stretch, run, start); !told) return told;
-    if (auto told = tell_device_time(stretch, run); !told) return told;
     if (!stretch.host) continue;
     const auto begun = std::chrono::steady_clock::now();
     if (auto done = stretch.host->run(memory_->host().data(), slots_.data(), run.request); !done) return done.error();
-    if (run.on_step)
-      run.on_step(*host_steps_[static_cast<std::size_t>(&stretch - stretches_.data())], begun,
-                  std::chrono::steady_clock::now());
+    if (run.on_step) run.on_step(*stretch.host_step, begun, std::chrono::steady_clock::now());
     if (auto more = run.may_go_on(); !more) return more.error();
   }
   return {};
+}
+
+Result<void> ReadyPlan::go(Stretch& stretch, const plan::PlannedRun& run) {
+  const Driver& driver = shared_.maker.device->driver();
+  if (run.on_step) {
+    if (auto made = make_timed(stretch); !made) return made;
+    // One after the other, so that each has its own time.
+    if (auto sent = send_uploads(stretch, run); !sent) return sent;
+  }
+  const auto start = std::chrono::steady_clock::now();
+  const RunnableGraph& graph = run.on_step ? stretch.timed : stretch.graph;
+  if (graph) {
+    if (auto begun = driver.check(driver->graph_launch(graph.get(), stream_.get()), "starting a graph"); !begun)
+      return begun.error();
+  }
+  if (!run.on_step) {
+    if (auto sent = send_uploads(stretch, run); !sent) return sent;
+  }
+  if (&stretch == &stretches_.back()) {
+    if (auto begun = fetch_outputs(); !begun) return begun;
+  }
+  if (auto done = driver.check(driver->stream_synchronize(stream_.get()), "running a graph"); !done)
+    return done.error();
+  if (auto found = found_faults(); !found) return found.error();
+  if (auto told = tell_times(stretch, run, start); !told) return told;
+  return tell_device_time(stretch, run);
+}
+
+Result<void> ReadyPlan::send_uploads(const Stretch& stretch, const plan::PlannedRun& run) {
+  for (const Step* step : stretch.uploads) {
+    const auto begun = std::chrono::steady_clock::now();
+    const auto bytes = plan_.constants[plan_.buffers[step->inputs[0].buffer].index].bytes();
+    if (auto sent = shared_.uploads->send(memory_->begin(step->outputs[0].buffer), bytes); !sent) return sent;
+    if (!run.on_step) continue;
+    if (auto arrived = shared_.uploads->wait(); !arrived) return arrived;
+    run.on_step(*step, begun, std::chrono::steady_clock::now());
+  }
+  return stretch.uploads.empty() ? Result<void>() : shared_.uploads->wait();
 }
 
 Result<void> ReadyPlan::found_faults() const {
@@ -483,6 +547,7 @@ Result<std::vector<Value>> ReadyPlan::run(std::span<const Value> inputs, const p
   if (!gone) {
     // Nothing may run any more when the caller gets the error.
     (void)shared_.maker.device->driver()->stream_synchronize(stream_.get());
+    if (shared_.uploads) (void)shared_.uploads->wait();
     std::fill(slots_.begin(), slots_.end(), Value());
     return gone.error();
   }

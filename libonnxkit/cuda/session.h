@@ -2,7 +2,7 @@
 
 #include <memory>
 #include <optional>
-#include <set>
+#include <unordered_set>
 #include <vector>
 
 #include "libonnxkit/cuda/chooser.h"
@@ -11,6 +11,7 @@
 #include "libonnxkit/cuda/memory.h"
 #include "libonnxkit/cuda/precision.h"
 #include "libonnxkit/cuda/streams.h"
+#include "libonnxkit/cuda/uploads.h"
 #include "libonnxkit/plan/host_node.h"
 #include "libonnxkit/plan/planned.h"
 
@@ -35,8 +36,10 @@ struct Shared {
   bool measures_engines = false;  ///< of libraries, when a plan is made
   std::size_t most_streams = 1;   ///< for a plan
   bool measures_streams = false;  ///< a stretch runs on one where that is faster
+  bool streams_weights = false;   ///< sends all in each run, though they would fit
   SharedConstants constants;
   HostCopies copies;
+  std::unique_ptr<Uploads> uploads;  ///< null until a plan needs them
 };
 
 /// A launch or a call of a library.
@@ -68,8 +71,9 @@ class ReadyPlan : public plan::Executable {
     DevicePointer device = 0;
     bool operator==(const Copy&) const = default;
   };
-  /// What is captured as one graph, and the host step behind it.
+  /// What is captured as one graph, what is sent to the device meanwhile, and the host step behind it.
   struct Stretch {
+    std::vector<const plan::Step*> uploads;
     std::vector<Copy> to_device;
     std::vector<DeviceWork> works;
     Schedule schedule;  ///< of the works; empty where they take one stream
@@ -79,12 +83,16 @@ class ReadyPlan : public plan::Executable {
     std::vector<Event> events;  ///< for profiles: before the first step and behind each
     RunnableGraph timed;        ///< the same with these; made when it is wanted
     std::optional<plan::HostNode> host;
+    const plan::Step* host_step = nullptr;
   };
 
   ReadyPlan(plan::Plan plan, Shared& shared) : plan_(std::move(plan)), shared_(shared), slots_(plan_.slots) {}
   Result<void> add_steps();
   Result<void> add_step(plan::Step& step, Chooser& chooser, Stopwatch* stopwatch);
   Result<void> add_host_step(const plan::Step& step);
+  void add_upload(const plan::Step& step);
+  /// Whether the step reads what is sent to the device while the last stretch runs.
+  bool waits_for_uploads(const plan::Step& step) const;
   Result<void> add_library_step(LibraryStep made, const plan::Step& step);
   /// `of`: the step of the plan that they are a part of.
   Result<void> add_launches(Stretch& stretch, const plan::Step& step, const plan::Step& of);
@@ -120,6 +128,9 @@ class ReadyPlan : public plan::Executable {
   Result<void> send(std::uint32_t buffer, std::span<const std::byte> bytes);
   Result<void> bind_inputs(std::span<const Value> inputs);
   Result<void> go(const plan::PlannedRun& run);
+  /// The graph of a stretch and what is sent beside it; both have ended when it returns.
+  Result<void> go(Stretch& stretch, const plan::PlannedRun& run);
+  Result<void> send_uploads(const Stretch& stretch, const plan::PlannedRun& run);
   /// Adds the time of the works of a stretch that has ended to that of the run.
   Result<void> tell_device_time(const Stretch& stretch, const plan::PlannedRun& run) const;
   /// Error kernel, with what the kernels of stretches that have ended found wrong.
@@ -130,6 +141,7 @@ class ReadyPlan : public plan::Executable {
 
   plan::Plan plan_;
   Shared& shared_;
+  std::unordered_set<const std::byte*> given_;  ///< bytes of constants that are as the plan came
   Kernels kernels_;
   std::optional<PlanMemory> memory_;
   PinnedMemory faults_;                   ///< a word for each launch that may set one
@@ -139,7 +151,6 @@ class ReadyPlan : public plan::Executable {
   std::vector<plan::Step> once_steps_;
   Stretch once_;  ///< works that ran when the memory was new
   std::vector<Stretch> stretches_;
-  std::vector<const plan::Step*> host_steps_;  ///< of the stretches but the last
   std::vector<Value> slots_;
   std::vector<std::shared_ptr<std::byte>> fetched_;  ///< by output; null for those in the plan's pinned memory
 };

@@ -168,13 +168,49 @@ class Narrowing {
   std::vector<std::pair<View, View>> conversions_;  ///< of inputs of the plan
 };
 
+/// Large constants that keep their type, as matrices of bfloat16 would take four times the memory: those that only maps and gathers read, which convert,
+/// and products, whose matrices a map converts in front of each.
+std::vector<bool> kept_constants(const Plan& plan) {
+  constexpr std::uint64_t least_bytes = std::uint64_t{64} << 10;
+  std::vector<bool> keeps(plan.buffers.size(), false);
+  for (std::size_t b = 0; b < keeps.size(); ++b) {
+    const Buffer& buffer = plan.buffers[b];
+    keeps[b] = buffer.home == Home::constant && is_single_or_less(buffer.type) && buffer.bytes >= least_bytes;
+  }
+  for (const Step& step : plan.steps) {
+    for (std::size_t i = 0; i < step.inputs.size(); ++i) {
+      const bool converts = step.kind == map_step || step.kind == gather_step || (step.kind == product_step && i < 2);
+      if (!converts) keeps[step.inputs[i].buffer] = false;
+    }
+  }
+  return keeps;
+}
+
+void convert_matrices(Plan& plan, const std::vector<bool>& keeps) {
+  std::vector<Step> steps = std::move(plan.steps);
+  plan.steps.clear();
+  for (Step& step : steps) {
+    for (std::size_t i = 0; step.kind == product_step && i < 2; ++i) {
+      const View from = step.inputs[i];
+      if (!keeps[from.buffer]) continue;
+      const View once = without_repetition(from), wide = new_value_like(plan, ElementType::float32, once);
+      plan.steps.push_back(conversion(once, wide, step.nodes));
+      step.inputs[i] = broadcast_to(wide, from.dims);
+    }
+    plan.steps.push_back(std::move(step));
+  }
+}
+
 }  // namespace
 
 Result<void> widen(Plan& plan, bool rounds) {
+  std::vector<bool> keeps = kept_constants(plan);
+  convert_matrices(plan, keeps);
+  keeps.resize(plan.buffers.size(), false);
   std::vector<bool> is_wide(plan.buffers.size(), false);
   for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
     Buffer& buffer = plan.buffers[b];
-    is_wide[b] = buffer.home != Home::slot && is_single_or_less(buffer.type);
+    is_wide[b] = buffer.home != Home::slot && is_single_or_less(buffer.type) && !keeps[b];
     if (!is_wide[b]) continue;
     if (auto changed = change_type(plan, buffer, ElementType::float64); !changed) return changed;
   }

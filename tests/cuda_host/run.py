@@ -62,10 +62,32 @@ g (float[4, 30] x) => (float[4, 30] y) {
   a = Softmax (x)
   b = Softmax <axis = 0> (x)
   c = Add (a, b)
-  d = Hardmax (c)
+  d = LRN <size = 17> (c)
   e = Softmax (d)
   f = Softmax <axis = 0> (d)
   y = Mul (e, f)
+}
+"""
+# Matrices that are sent in each run, one of them for two steps, and a step of the host.
+WEIGHTS = """<ir_version: 8, opset_import: ["" : 17]>
+g (float[4, 200] x) => (float[4, 200] y) {
+  shape = Constant <value = int64[2] {200, 200}> ()
+  w0 = ConstantOfShape <value = float[1] {0.125}> (shape)
+  w1 = ConstantOfShape <value = float[1] {0.25}> (shape)
+  w2 = ConstantOfShape <value = float[1] {0.5}> (shape)
+  w3 = ConstantOfShape <value = float[1] {0.75}> (shape)
+  a = MatMul (x, w0)
+  b = MatMul (a, w1)
+  c = LRN <size = 17> (b)
+  d = MatMul (c, w2)
+  e = MatMul (d, w3)
+  y = MatMul (e, w0)
+}
+"""
+# A product that perturbed runs give to the device.
+PRODUCT = """<ir_version: 8, opset_import: ["" : 17]>
+g (float[64, 1024] x, float[1024, 1024] w) => (float[64, 1024] y) {
+  y = MatMul (x, w)
 }
 """
 # These calls give back what was taken: their failure need not be one of the run, but nothing may be left behind it.
@@ -175,6 +197,33 @@ def float8(suite, run):
     each_call_fails_once(suite, run, "products of float8", lambda name: name.startswith("cu"), **what)
 
 
+def weights(suite, run):
+    model = run.folder / "weights.onnxtxt"
+    model.write_text(WEIGHTS)
+    what = {"model": model, "inputs": ()}
+    kept = run("-v", **what)
+    suite.check("weights that fit stay on the device", "" if kept.returncode == 0 and "are sent" not in kept.stderr else kept.stderr)
+    each_call_fails_once(suite, run, "weights=streamed", lambda name: name.startswith("cu"), options=":weights=streamed", **what)
+    for memory, note in ((600_000, "3 constants of 480000 bytes are sent"), (450_000, "4 constants of 640000 bytes are sent")):
+        done = run("-v", MEMORY=memory, **what)
+        suite.check(f"weights in {memory} bytes", "" if note in done.stderr and done.stdout == kept.stdout else f"exit {done.returncode}: {done.stderr}")
+    suite.check("weights in too few bytes", refused(run(MEMORY=200_000, **what), "not enough memory", "200000"))
+
+
+def samples(suite, run):
+    """Of products for which the device has no room the host makes them."""
+    model = run.folder / "product.onnxtxt"
+    model.write_text(PRODUCT)
+    log = run.folder / "calls"
+    plans = []
+    for memory in (100_000_000, 12_000_000):
+        log.unlink(missing_ok=True)
+        done = run(model, "-b", "cuda:precision=f64,reference", command="diff", MEMORY=memory, LOG=log)
+        suite.check(f"perturbed runs in {memory} bytes", "" if done.returncode == 0 else done.stdout + done.stderr)
+        plans.append(log.read_text().count("cuStreamBeginCapture"))
+    suite.check("products on the device", "" if plans == [2, 1] else f"{plans} plans")
+
+
 def profiles(suite, run):
     words = ("--profile", "--no-judging", "--max-time", "50ms", "--no-own-workers")
     done = run(*words, command="bench")
@@ -220,6 +269,8 @@ def main():
         bodies(suite, run)
         branches(suite, run)
         float8(suite, run)
+        weights(suite, run)
+        samples(suite, run)
         profiles(suite, run)
         positions(suite, run)  # whose kernels are in the cache, too, from then on
     return suite.close()

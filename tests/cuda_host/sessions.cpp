@@ -298,6 +298,71 @@ void perturb(const fs::path& folder) {
   check(moved > 1e-9 * largest && moved < 1e-5 * largest, "the sample has errors of float32");
 }
 
+// A constant that takes more than two of the blocks by which it is sent, one that two steps read, and a step of the host between them.
+constexpr const char* weights_text = R"(<ir_version: 8, opset_import: ["" : 17]>
+g (float[12, 40] x, int64[N] at) => (float[12, 40] y, int64[N] z) {
+  zero = Constant <value = int64 {0}> ()
+  one = Constant <value = int64 {1}> ()
+  many = Constant <value = int64 {5000000}> ()
+  table = Range (zero, many, one)
+  z = Gather (table, at)
+  few = Constant <value = int64 {1600}> ()
+  counted = Range (zero, few, one)
+  reals = Cast <to = 1> (counted)
+  waves = Sin (reals)
+  shape = Constant <value = int64[2] {40, 40}> ()
+  weights = Reshape (waves, shape)
+  a = MatMul (x, weights)
+  b = Softmax (a)
+  ratio = Constant <value = float {0}> ()
+  trains = Constant <value = bool {1}> ()
+  c = Dropout (b, ratio, trains)
+  d = Add (b, c)
+  e = MatMul (d, weights)
+  y = Softmax (e)
+})";
+
+Value positions_of(const std::vector<std::int64_t>& positions) {
+  const auto bytes = std::as_bytes(std::span(positions));
+  return *Tensor::from_bytes(ElementType::int64, {static_cast<std::int64_t>(positions.size())},
+                             std::vector<std::byte>(bytes.begin(), bytes.end()));
+}
+
+/// Constants that are sent in each run give what those give that stay on the device.
+void stream_weights(const fs::path& folder) {
+  const fs::path log = folder / "calls";
+  auto read = wire::parse_text(weights_text, "test");
+  if (!read) return check(false, "the model is read");
+  const auto model = std::make_shared<const ir::Model>(*std::move(read));
+  const auto entry = all_backends().find("cuda", {});
+  for (const std::string precision : {"f32", "f64", "f16"}) {
+    std::vector<std::vector<double>> wanted;
+    for (const std::string weights : {"usual", "streamed"}) {
+      auto session = entry->make({})->load(
+          {.model = model}, {.options = {{"cache", "off"}, {"precision", precision}, {"weights", weights}}});
+      if (!session) return check(false, "the session loads");
+      exec::RunRequest request;
+      request.inputs = {{"x", waves({12, 40})}, {"at", positions_of({0, 2097152, 4194304, 4999999, -1})}};
+      for (int run = 0; run < 2; ++run) {
+        const int before = calls_in(log)["cuMemcpyHtoDAsync_v2"];
+        const auto answer = (*session)->run(request);
+        if (!answer) return check(false, "the model runs");
+        const bool sends = calls_in(log)["cuMemcpyHtoDAsync_v2"] > before;
+        check(run == 0 || sends == (weights == "streamed"), "each run sends constants");
+        std::vector<std::vector<double>> found;
+        for (const NamedValue& output : answer->outputs) found.push_back(to_reals(output.value.tensor));
+        if (wanted.empty()) wanted = found;
+        check(found == wanted, "what is sent is what stays");
+      }
+      const auto profile = (*session)->profile(request);
+      if (!profile) return check(false, "the profile is made");
+      const auto uploads = std::ranges::count(profile->steps, "upload", &exec::StepTime::op);
+      check((uploads >= 2) == (weights == "streamed"), "profiles have the time of each");
+    }
+    check(wanted.back() == std::vector<double>({0, 2097152, 4194304, 4999999, 4999999}), "each element at its place");
+  }
+}
+
 }  // namespace
 
 int main(int, char** argv) {
@@ -309,6 +374,7 @@ int main(int, char** argv) {
   perturb(pattern);
   large_values();
   branch(pattern);
+  stream_weights(pattern);
   fs::remove_all(pattern);
   fmt::print("{} passed, {} failed\n", passed, failed);
   return failed == 0 && passed > 0 ? 0 : 1;

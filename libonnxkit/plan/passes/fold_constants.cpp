@@ -1,8 +1,11 @@
 #include <algorithm>
+#include <set>
+#include <string_view>
 
 #include "libonnxkit/ir/extract.h"
 #include "libonnxkit/ir/order.h"
 #include "libonnxkit/plan/pass.h"
+#include "libonnxkit/plan/precision.h"
 #include "libonnxkit/plan/rewriting.h"
 
 namespace onnxkit::plan {
@@ -19,6 +22,14 @@ std::optional<Tensor> known_content(const checker::ValueInfo& info) {
   if (!bytes.empty()) std::memcpy(bytes.data(), numbers->data(), bytes.size());
   auto tensor = Tensor::from_bytes(ElementType::int64, info.value->shape, std::move(bytes));
   return tensor ? std::optional(*std::move(tensor)) : std::nullopt;
+}
+
+/// Operators whose results are elements of their inputs, or numbers that the node holds.
+bool moves_elements(const ir::Node& node) {
+  static const std::set<std::string_view> names = {"Concat",  "Constant", "ConstantOfShape", "Expand",   "Flatten",
+                                                   "Gather",  "Identity", "Reshape",         "Slice",    "Split",
+                                                   "Squeeze", "Tile",     "Transpose",       "Unsqueeze"};
+  return ir::canonical_domain(node.domain).empty() && names.contains(node.op_type.view());
 }
 
 class Folding {
@@ -94,7 +105,7 @@ class Folding {
       if (id == ir::ValueId::none) continue;
       const auto dims = subject_.dims(id);
       const ElementType type = subject_.type(id);
-      if (subject_.is_exact() && is_floating(type)) return false;
+      if (subject_.is_exact() && is_floating(type) && !moves_elements(node)) return false;
       if (!dims || type == ElementType::undefined || type == ElementType::string) return false;
       bytes += element_count(*dims) * 8;
     }
@@ -140,7 +151,14 @@ class Folding {
     if (!outputs) return {};  // what cannot be computed now says so when the plan runs
     for (std::size_t i = 0; i < ids.size(); ++i) {
       if (!(*outputs)[i].value.is_tensor()) continue;
-      patch_.replace_value(ids[i], subject_.add_constant(patch_, graph_.name_of(ids[i]), (*outputs)[i].value.tensor));
+      Tensor tensor = (*outputs)[i].value.tensor;
+      if (subject_.is_exact() &&
+          is_floating(tensor.type())) {  // unrounded runs have float64, of which nothing is used here
+        auto declared = in_type(tensor, subject_.type(ids[i]));
+        if (!declared) return declared.error();
+        tensor = *std::move(declared);
+      }
+      patch_.replace_value(ids[i], subject_.add_constant(patch_, graph_.name_of(ids[i]), std::move(tensor)));
     }
     return {};
   }

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string_view>
+
+#include "libonnxkit/plan/plan.h"
+
+namespace onnxkit::cuda {
+
+/// output = input, a whole constant that the host holds. What stands behind it, up to the next upload or host step, may run while it goes on, and does
+/// not read the output.
+inline constexpr std::string_view upload_step = "upload";
+
+/// Where constants may stay.
+struct ConstantPlaces {
+  std::uint64_t bytes = 0;                                   ///< on the device, for a plan and its constants
+  bool streams_all = false;                                  ///< keeps none on the device, whatever would fit
+  std::function<bool(std::span<const std::byte>)> is_there;  ///< whether the device has these bytes already
+};
+
+/// Sends constants to the device in each run where they do not all fit beside the values of the plan: the larger ones, each in front of the step that
+/// reads it and while an earlier one runs. Weights of convolutions and what host steps read stay as they are. Gives whether there are such, with a note in
+/// the plan.
+bool stream_constants(plan::Plan& plan, const ConstantPlaces& places);
+
+}  // namespace onnxkit::cuda
