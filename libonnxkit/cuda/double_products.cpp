@@ -74,20 +74,21 @@ plan::Plan DoubleProducts::plan_of(const Sizes& sizes) {
   return plan;
 }
 
-bool DoubleProducts::is_worth_it(const Sizes& sizes) const {
+bool DoubleProducts::is_worth_it(const Sizes& sizes, bool is_shared) const {
   const double m = static_cast<double>(sizes.m), k = static_cast<double>(sizes.k), n = static_cast<double>(sizes.n);
   if (m * k * n < static_cast<double>(least_work_)) return false;
-  // A core does some 50 multiplications while the bus moves a number; several cores share the bus.
-  constexpr double multiplications_of_a_number = 16;
-  return least_work_ == 0 || m * k * n > multiplications_of_a_number * (m * k + k * n + m * n);
+  // What a core does while the bus moves a number; and how many products have b in common, at least.
+  constexpr double multiplications_of_a_number = 12, products_of_shared = 4;
+  const double moved = m * k + m * n + k * n / (is_shared ? products_of_shared : 1);
+  return least_work_ == 0 || m * k * n > multiplications_of_a_number * cores_ * moved;
 }
 
-Result<plan::Executable*> DoubleProducts::plan_for(const Sizes& sizes) {
+Result<DoubleProducts::Entry*> DoubleProducts::entry_for(const Sizes& sizes) {
   const auto known =
       std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) { return entry.sizes == sizes; });
   if (known != entries_.end()) {
     entries_.splice(entries_.begin(), entries_, known);
-    return entries_.front().plan.get();
+    return &entries_.front();
   }
   auto made = ReadyPlan::make(plan_of(sizes), *shared_);
   if (!made && !entries_.empty() && made.error().diagnostic.code == "out-of-memory") {
@@ -98,25 +99,31 @@ Result<plan::Executable*> DoubleProducts::plan_for(const Sizes& sizes) {
   constexpr std::size_t most_entries = 8;
   if (entries_.size() == most_entries) entries_.pop_back();
   entries_.push_front({.sizes = sizes, .plan = *std::move(made)});
-  return entries_.front().plan.get();
+  return &entries_.front();
 }
 
 Result<bool> DoubleProducts::multiply(const Matrix& a, const Matrix& b, const exec::StridedMatrix<double>& c,
-                                      bool accumulate) {
+                                      bool accumulate, const std::shared_ptr<const void>& token) {
   const Sizes sizes{
       .m = a.rows, .k = a.columns, .n = b.columns, .a_by_columns = is_by_columns(a), .b_by_columns = is_by_columns(b)};
   if (sizes.m == 0 || sizes.k == 0 || sizes.n == 0) return false;
-  if (!has_lines(a) || !has_lines(b) || !is_worth_it(sizes)) return false;
+  if (!has_lines(a) || !has_lines(b) || !is_worth_it(sizes, token != nullptr)) return false;
   // Where kernels multiply on many threads at once, one has the device and the others do not wait for it.
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock) return false;
-  auto plan = plan_for(sizes);
-  if (!plan && plan.error().diagnostic.code == "out-of-memory") return false;
-  if (!plan) return plan.error();
-  const Value inputs[] = {without_gaps(a), without_gaps(b)};
+  auto found = entry_for(sizes);
+  if (!found && found.error().diagnostic.code == "out-of-memory") return false;
+  if (!found) return found.error();
+  Entry& entry = **found;
+  const bool has_b = token && entry.token == token && entry.b == b.data;
+  entry.token = nullptr;
+  const Value inputs[] = {without_gaps(a), has_b ? Value() : Value(without_gaps(b))};
   const exec::RunRequest request;
-  auto outputs = (*plan)->run(inputs, {.request = request});
+  auto outputs = entry.plan->run(
+      inputs, {.request = request, .unchanged_input = has_b ? std::optional<std::size_t>(b_buffer) : std::nullopt});
   if (!outputs) return outputs.error();
+  entry.token = token;
+  entry.b = b.data;
   store(outputs->front().tensor, c, accumulate);
   return true;
 }

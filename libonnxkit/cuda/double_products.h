@@ -15,10 +15,13 @@ class DoubleProducts : public exec::ProductDevice {
  public:
   /// Products of fewer multiplications than `least_work` are left to the caller, and so are those that move more bytes than they are worth.
   explicit DoubleProducts(std::shared_ptr<Shared> shared, std::int64_t least_work = usual_least_work)
-      : shared_(std::move(shared)), least_work_(least_work) {}
+      : shared_(std::move(shared)),
+        least_work_(least_work),
+        cores_(shared_->load.threads > 0 ? shared_->load.threads : usable_cores()) {}
 
   Result<bool> multiply(const exec::StridedMatrix<const double>& a, const exec::StridedMatrix<const double>& b,
-                        const exec::StridedMatrix<double>& c, bool accumulate) override;
+                        const exec::StridedMatrix<double>& c, bool accumulate,
+                        const std::shared_ptr<const void>& token) override;
 
   static constexpr std::int64_t usual_least_work = std::int64_t{1} << 26;
 
@@ -31,14 +34,19 @@ class DoubleProducts : public exec::ProductDevice {
   struct Entry {
     Sizes sizes;
     std::unique_ptr<plan::Executable> plan;
+    // What b was when it was last sent.
+    std::shared_ptr<const void> token = {};
+    const double* b = nullptr;
   };
 
   static plan::Plan plan_of(const Sizes& sizes);
-  bool is_worth_it(const Sizes& sizes) const;
-  Result<plan::Executable*> plan_for(const Sizes& sizes);
+  /// `is_shared`: several products have b.
+  bool is_worth_it(const Sizes& sizes, bool is_shared) const;
+  Result<Entry*> entry_for(const Sizes& sizes);
 
   std::shared_ptr<Shared> shared_;
   std::int64_t least_work_;
+  int cores_;  ///< that would multiply otherwise
   std::mutex mutex_;
   std::list<Entry> entries_;  ///< the last used first
 };

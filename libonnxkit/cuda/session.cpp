@@ -401,8 +401,9 @@ Result<RunnableGraph> ReadyPlan::capture(Stretch& stretch, Form form) {
 
 // ---- runs
 
-Result<void> ReadyPlan::bind_inputs(std::span<const Value> inputs) {
+Result<void> ReadyPlan::bind_inputs(std::span<const Value> inputs, std::optional<std::size_t> unchanged) {
   for (std::size_t i = 0; i < plan_.inputs.size(); ++i) {
+    if (i == unchanged) continue;
     const plan::Buffer& buffer = plan_.buffers[plan_.inputs[i].buffer];
     if (buffer.home == Home::slot) {
       slots_[buffer.index] = inputs[i];
@@ -542,7 +543,7 @@ Result<std::vector<Value>> ReadyPlan::run(std::span<const Value> inputs, const p
                       fmt::format("the plan needs {} bytes on the GPU, the limit is {}", memory_->bytes(), limit));
   const Current current(*shared_.maker.device);
   if (auto is = current.check(); !is) return is.error();
-  auto gone = bind_inputs(inputs);
+  auto gone = bind_inputs(inputs, run.unchanged_input);
   if (gone) gone = go(run);
   if (!gone) {
     // Nothing may run any more when the caller gets the error.

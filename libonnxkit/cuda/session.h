@@ -126,7 +126,7 @@ class ReadyPlan : public plan::Executable {
   /// Whether it goes to the device while it is copied, before the graph starts.
   bool is_sent_in_parts(const plan::Buffer& buffer) const;
   Result<void> send(std::uint32_t buffer, std::span<const std::byte> bytes);
-  Result<void> bind_inputs(std::span<const Value> inputs);
+  Result<void> bind_inputs(std::span<const Value> inputs, std::optional<std::size_t> unchanged);
   Result<void> go(const plan::PlannedRun& run);
   /// The graph of a stretch and what is sent beside it; both have ended when it returns.
   Result<void> go(Stretch& stretch, const plan::PlannedRun& run);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include "onnxkit/result.h"
 
@@ -18,10 +19,11 @@ struct StridedMatrix {
 class ProductDevice {
  public:
   virtual ~ProductDevice() = default;
-  /// c = a b, or c += a b, with products and sums in double. False when these are better multiplied by the caller; c is unchanged then.
-  /// Errors: those of the device.
+  /// c = a b, or c += a b, with products and sums in double. False when these are better multiplied by the caller; c is unchanged then. The numbers of b
+  /// are what they were when it was given with the same token, which its giver keeps no longer than that; null: nobody knows. Errors: those of the device.
   virtual Result<bool> multiply(const StridedMatrix<const double>& a, const StridedMatrix<const double>& b,
-                                const StridedMatrix<double>& c, bool accumulate) = 0;
+                                const StridedMatrix<double>& c, bool accumulate,
+                                const std::shared_ptr<const void>& token) = 0;
 };
 
 }  // namespace onnxkit::exec

@@ -26,6 +26,8 @@ struct PlannedRun {
       on_step = {};
   /// Null, or where a backend with a device adds the seconds that the steps took there.
   std::optional<double>* device_seconds = nullptr;
+  /// An input that is as it was in the run before, which a backend that keeps it need not copy again.
+  std::optional<std::size_t> unchanged_input = {};
 
   /// Errors: cancelled, time-limit.
   Result<void> may_go_on() const;

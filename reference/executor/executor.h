@@ -18,6 +18,8 @@
 // and rounded once. exec::Backend stands before it in reference_backend.cpp; tests of kernels may use it as it is.
 namespace onnxkit::reference {
 
+class SharedFactors;
+
 struct ExecutorOptions {
   ir::ExternalBytes external_bytes = {};
   std::uint64_t kept_bytes = 0;                             ///< as in exec::LoadOptions
@@ -28,6 +30,7 @@ struct RunOptions {
   exec::MathMode math = exec::MathMode::declared;
   int threads = 0;                                          ///< 0: all cores that this process may use
   std::shared_ptr<exec::ProductDevice> products = nullptr;  ///< multiplies large matrices; null: the threads do
+  SharedFactors* shared_factors = nullptr;                  ///< of runs that advance together
   bool rounds_constants = false;            ///< in the unrounded mode: what is computed from constants alone is rounded
   std::uint64_t seed = 0;                   ///< of random operators that name none themselves
   std::uint64_t memory_limit = 0;           ///< bytes of values alive at once, 0: none

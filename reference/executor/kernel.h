@@ -29,6 +29,7 @@ using spec::versions;
 class Edges;
 class Noise;
 class Run;
+class SharedFactors;
 struct Frame;
 
 /// A node that ran on the way to a value.
@@ -92,6 +93,8 @@ class KernelContext : public spec::NodeAttributes {
   ThreadPool& threads() const;
   /// Null when the threads multiply all matrices.
   exec::ProductDevice* products() const;
+  /// Null where no other run multiplies by the same matrices.
+  SharedFactors* shared_factors() const;
   /// Fault when the run is cancelled or out of time. For stretches of more than some milliseconds in one task of for_range.
   void check_alive() const;
   /// As ThreadPool::for_range, with check_alive() every few milliseconds between calls of `body`.

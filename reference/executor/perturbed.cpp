@@ -5,6 +5,7 @@
 #include <deque>
 
 #include "libonnxkit/base/dtype/rounding.h"
+#include "reference/kernels/shared_factors.h"
 #include "reference/noise/draws.h"
 #include "reference/numerics/unrounded.h"
 
@@ -20,6 +21,7 @@ class Lockstep {
     run_options_.rounds_constants = true;
     run_options_.on_value = nullptr;
     run_options_.on_node = nullptr;
+    run_options_.shared_factors = &factors_;
     const auto memory = std::make_shared<Memory>(run_options_.memory_limit);
     runs_.emplace_back(prepared, run_options_, threads_, memory, std::nullopt);
     for (int sample = 0; sample < options.samples; ++sample) {
@@ -30,7 +32,7 @@ class Lockstep {
     for (int edge = 0; edge < options.edge_samples; ++edge)
       runs_.emplace_back(prepared, run_options_, threads_, memory, std::nullopt);
     for (std::size_t i = first_edge(); i < runs_.size(); ++i) runs_[i].set_edges(edges_of(i));
-    for (Run& each : runs_) frames_.push_back(each.start(inputs));
+    frames_.assign(runs_.size(), runs_.front().start(inputs));
     is_steps_.assign(prepared.model->graph->values.size(), false);
   }
 
@@ -38,6 +40,8 @@ class Lockstep {
     const ir::Graph& graph = *prepared_.model->graph;
     for (const exec::GraphPlan::Step& step : frames_.front().prepared->plan.steps) {
       std::vector<double> sigmas;
+      share_weights(graph.nodes[step.node]);
+      share_factors(graph.nodes[step.node]);
       for (std::size_t i = 0; i < runs_.size(); ++i) {
         if (i > 0 && is_shared(step.node))
           share_outputs(graph.nodes[step.node], frames_[i]);
@@ -46,7 +50,6 @@ class Lockstep {
         else
           runs_[i].run_step(frames_[i], step.node);
         if (i == 0) {
-          share_weights(graph.nodes[step.node]);
           mark_steps(graph.nodes[step.node], step.node);
           sigmas = sigmas_at(graph, step.node);
         }
@@ -68,14 +71,36 @@ class Lockstep {
  private:
   /// Weights are the same in all runs: the first decodes them.
   void share_weights(const ir::Node& node) {
-    const Frame& first = frames_.front();
+    Frame& first = frames_.front();
     for (const ir::ValueId id : node.inputs) {
       if (id == ir::ValueId::none || !first.prepared->initializers.find(id)) continue;
-      for (Frame& frame : frames_) {
-        Value& value = frame.values[ir::index_of(id)];
-        if (value.kind == ValueKind::none) value = first.values[ir::index_of(id)];
+      try {
+        const Value weights = *runs_.front().value_of(first, id);
+        for (Frame& frame : frames_) {
+          Value& value = frame.values[ir::index_of(id)];
+          if (value.kind == ValueKind::none) value = weights;
+        }
+      } catch (const Fault&) {
+        return;  // the first run of the node finds it, too, and says where
       }
     }
+  }
+
+  /// Inputs that all runs have in one place.
+  void share_factors(const ir::Node& node) {
+    std::vector<std::span<const double>> fixed;
+    for (const ir::ValueId id : node.inputs) {
+      const Value* const first = id == ir::ValueId::none ? nullptr : &frames_.front().values[ir::index_of(id)];
+      if (!first || !first->is_tensor() || first->tensor.domain() != Domain::real) continue;
+      const std::span<const double> numbers = first->tensor.as<double>();
+      const auto holds = [&](const Frame& frame) {
+        const Value& value = frame.values[ir::index_of(id)];
+        return value.is_tensor() && value.tensor.domain() == Domain::real &&
+               value.tensor.as<double>().data() == numbers.data();
+      };
+      if (runs_.size() > 1 && std::ranges::all_of(frames_, holds)) fixed.push_back(numbers);
+    }
+    factors_.begin(std::move(fixed));
   }
 
   /// What is computed from constants alone is the same in all runs.
@@ -234,6 +259,7 @@ class Lockstep {
   const exec::PerturbedOptions& options_;
   RunOptions run_options_;
   ThreadPool& threads_;
+  SharedFactors factors_;
   std::deque<Run> runs_;  // the exact one first
   std::vector<Frame> frames_;
   std::vector<bool> is_steps_;  // by value

@@ -514,6 +514,7 @@ void KernelContext::check_alive() const { run_.check_alive(); }
 ThreadPool& KernelContext::threads() const { return run_.threads_; }
 
 exec::ProductDevice* KernelContext::products() const { return run_.options_.products.get(); }
+SharedFactors* KernelContext::shared_factors() const { return run_.options_.shared_factors; }
 
 void KernelContext::for_range(std::int64_t count, std::int64_t grain,
                               const std::function<void(std::int64_t, std::int64_t)>& body) const {

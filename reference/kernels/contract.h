@@ -13,15 +13,16 @@ namespace onnxkit::reference {
 template <class T>
 void multiply_matrices(const KernelContext& context, ElementType type, MatrixView<const T> a, MatrixView<const T> b,
                        MatrixView<T> c, bool accumulate = false, double factor = 1) {
-  const Poll poll = [&context] { context.check_alive(); };
+  const Multiplier with{.threads = context.threads(),
+                        .device = context.products(),
+                        .shared = context.shared_factors(),
+                        .poll = [&context] { context.check_alive(); }};
   if constexpr (std::is_same_v<T, double>) {
-    if (const Noise* noise = context.noise()) {
-      return noise->multiply(context.threads(), context.products(), a, b, c, accumulate, factor, poll);
-    }
-    if (type == ElementType::float64) return gemm_exact(context.threads(), a, b, c, accumulate, poll);
-    return multiply_doubles(context.threads(), context.products(), a, b, c, accumulate, poll);
+    if (const Noise* noise = context.noise()) return noise->multiply(with, a, b, c, accumulate, factor);
+    if (type == ElementType::float64) return gemm_exact(with.threads, a, b, c, accumulate, with.poll);
+    return multiply_doubles(with, a, b, c, accumulate);
   } else {
-    gemm(context.threads(), a, b, c, accumulate, poll);
+    gemm(with.threads, a, b, c, accumulate, with.poll);
   }
 }
 

@@ -62,27 +62,44 @@ void for_parts(ThreadPool& threads, const GemmKernel& kernel, MatrixView<double>
   });
 }
 
-void multiply_blocks(const GemmKernel& kernel, MatrixView<const double> a, MatrixView<const double> b,
-                     MatrixView<double> c, bool accumulate, const Poll& poll) {
+/// `strips(k, depth, column)`: of b, packed, a block of columns and of k.
+template <class Strips>
+void multiply_strips(const GemmKernel& kernel, MatrixView<const double> a, const Strips& strips, MatrixView<double> c,
+                     bool accumulate, const Poll& poll) {
   const int64_t most_depth = std::min(depth_block, a.columns);
   const Buffer packed_a = make_buffer(round_up(std::min(row_block, c.rows), kernel.rows) * most_depth);
-  const Buffer packed_b = make_buffer(round_up(std::min(column_block, c.columns), kernel.columns) * most_depth);
   for (int64_t column = 0; column < c.columns; column += column_block) {
     int64_t k = 0;
     do {  // once even for k = 0, to write zeros
       const int64_t depth = std::min(depth_block, a.columns - k);
-      const auto of_b = part(b, k, depth, column, column_block);
-      kernel.pack_columns(packed_b.get(), of_b.data, of_b.columns, depth, of_b.column_stride, of_b.row_stride);
+      const double* const packed_b = strips(k, depth, column);
       for (int64_t row = 0; row < c.rows; row += row_block) {
         if (poll) poll();
         const auto of_a = part(a, row, row_block, k, depth);
         kernel.pack_rows(packed_a.get(), of_a.data, of_a.rows, depth, of_a.row_stride, of_a.column_stride);
-        kernel.multiply(packed_a.get(), packed_b.get(), depth, part(c, row, row_block, column, column_block),
+        kernel.multiply(packed_a.get(), packed_b, depth, part(c, row, row_block, column, column_block),
                         accumulate || k > 0);
       }
       k += depth_block;
     } while (k < a.columns);
   }
+}
+
+void multiply_blocks(const GemmKernel& kernel, MatrixView<const double> a, MatrixView<const double> b,
+                     MatrixView<double> c, bool accumulate, const Poll& poll) {
+  const int64_t most_columns = round_up(std::min(column_block, c.columns), kernel.columns);
+  const Buffer packed = make_buffer(most_columns * std::min(depth_block, a.columns));
+  const auto pack = [&](int64_t k, int64_t depth, int64_t column) -> const double* {
+    const auto of_b = part(b, k, depth, column, column_block);
+    kernel.pack_columns(packed.get(), of_b.data, of_b.columns, depth, of_b.column_stride, of_b.row_stride);
+    return packed.get();
+  };
+  multiply_strips(kernel, a, pack, c, accumulate, poll);
+}
+
+/// Where the strips from `column` on, a multiple of what one has, begin in the block of k of a packed factor.
+int64_t place_of_strips(const GemmKernel& kernel, int64_t columns, int64_t k, int64_t depth, int64_t column) {
+  return k * round_up(columns, kernel.columns) + column * depth;
 }
 
 /// How many lines of that many elements make up some milliseconds; a multiple of what add_rows takes in one step, so that sums stay the same.
@@ -189,6 +206,49 @@ void gemm(ThreadPool& threads, const GemmKernel& kernel, MatrixView<const double
     const auto of_b = part(b, 0, b.rows, first, columns);
     (by_rows ? multiply_rows : multiply_blocks)(kernel, of_a, of_b, part(c, row, rows, first, columns), accumulate,
                                                 poll);
+  });
+}
+
+PackedFactor pack_factor(ThreadPool& threads, const GemmKernel& kernel, MatrixView<const double> b, PackedFactor used) {
+  PackedFactor packed = std::move(used);
+  packed.rows = b.rows;
+  packed.columns = b.columns;
+  packed.kernel = &kernel;
+  const int64_t count = round_up(b.columns, kernel.columns) * b.rows;
+  if (packed.capacity < count) {
+    packed.numbers = nullptr;  // before there is more
+    packed.numbers = make_buffer(count);
+    packed.capacity = count;
+  }
+  const int64_t across = blocks(b.columns, column_block);
+  threads.for_range(blocks(b.rows, depth_block) * across, 1, [&](int64_t first, int64_t last) {
+    for (int64_t i = first; i < last; ++i) {
+      const int64_t k = i / across * depth_block, column = i % across * column_block;
+      const auto block = part(b, k, depth_block, column, column_block);
+      kernel.pack_columns(packed.numbers.get() + place_of_strips(kernel, b.columns, k, block.rows, column), block.data,
+                          block.columns, block.rows, block.column_stride, block.row_stride);
+    }
+  });
+  return packed;
+}
+
+PackedFactor pack_factor(ThreadPool& threads, MatrixView<const double> b, PackedFactor used) {
+  return pack_factor(threads, best_kernel(), b, std::move(used));
+}
+
+bool reads_packed(const MatrixView<const double>& a, const MatrixView<double>& c) {
+  return c.rows > few_rows && c.columns > few_rows && c.column_stride == 1 && a.columns > 0;
+}
+
+void gemm(ThreadPool& threads, MatrixView<const double> a, const PackedFactor& b, MatrixView<double> c, bool accumulate,
+          const Poll& poll) {
+  const GemmKernel& kernel = *b.kernel;
+  for_parts(threads, kernel, c, a.columns, [&](int64_t row, int64_t rows, int64_t first, int64_t columns) {
+    const auto strips = [&](int64_t k, int64_t depth, int64_t column) {
+      return b.numbers.get() + place_of_strips(kernel, b.columns, k, depth, first + column);
+    };
+    multiply_strips(kernel, part(a, row, rows, 0, a.columns), strips, part(c, row, rows, first, columns), accumulate,
+                    poll);
   });
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 
 #include "libonnxkit/base/system/thread_pool.h"
 
@@ -16,6 +17,7 @@ struct MatrixView {
   std::int64_t row_stride, column_stride;
 
   MatrixView transposed() const { return {data, columns, rows, column_stride, row_stride}; }
+  bool operator==(const MatrixView&) const = default;
 };
 
 template <class T>
@@ -25,6 +27,23 @@ MatrixView<T> row_major(T* data, std::int64_t rows, std::int64_t columns) {
 
 /// Called every few milliseconds, by all threads; what it throws ends the contraction.
 using Poll = std::function<void()>;
+
+struct GemmKernel;
+
+/// A second factor in the order in which gemm reads it, for several products.
+struct PackedFactor {
+  std::shared_ptr<double[]> numbers = {};
+  std::int64_t capacity = 0;  ///< of `numbers`
+  std::int64_t rows = 0, columns = 0;
+  const GemmKernel* kernel = nullptr;  ///< that packed it
+};
+/// In the memory of `used` where that is enough: new pages take longer to get than to fill.
+PackedFactor pack_factor(ThreadPool& threads, MatrixView<const double> b, PackedFactor used = {});
+/// Whether gemm reads b in that order.
+bool reads_packed(const MatrixView<const double>& a, const MatrixView<double>& c);
+/// As gemm with what was packed, to the bit. Precondition: reads_packed.
+void gemm(ThreadPool& threads, MatrixView<const double> a, const PackedFactor& b, MatrixView<double> c, bool accumulate,
+          const Poll& poll = {});
 
 /// c = a * b, or c += a * b, in double. Blocked, on all threads of the pool, with the widest instruction set that the machine has; the
 /// result does not depend on the number of threads.

@@ -37,6 +37,8 @@ std::vector<const GemmKernel*> usable_gemm_kernels();
 
 void gemm(ThreadPool& threads, const GemmKernel& kernel, MatrixView<const double> a, MatrixView<const double> b,
           MatrixView<double> c, bool accumulate, const Poll& poll = {});
+PackedFactor pack_factor(ThreadPool& threads, const GemmKernel& kernel, MatrixView<const double> b,
+                         PackedFactor used = {});
 void gemm_exact(ThreadPool& threads, const GemmKernel& kernel, MatrixView<const double> a, MatrixView<const double> b,
                 MatrixView<double> c, bool accumulate, const Poll& poll = {});
 

@@ -12,15 +12,18 @@ exec::StridedMatrix<T> strided(const MatrixView<T>& view) {
 
 }  // namespace
 
-void multiply_doubles(ThreadPool& threads, exec::ProductDevice* device, MatrixView<const double> a,
-                      MatrixView<const double> b, MatrixView<double> c, bool accumulate, const Poll& poll) {
-  if (device) {
-    if (poll) poll();
-    const auto taken = device->multiply(strided(a), strided(b), strided(c), accumulate);
+void multiply_doubles(const Multiplier& with, MatrixView<const double> a, MatrixView<const double> b,
+                      MatrixView<double> c, bool accumulate) {
+  if (with.device) {
+    if (with.poll) with.poll();
+    const auto token = with.shared ? with.shared->token(b) : nullptr;
+    const auto taken = with.device->multiply(strided(a), strided(b), strided(c), accumulate, token);
     if (!taken) throw Fault(taken.error().kind, taken.error().diagnostic.code, taken.error().diagnostic.message);
     if (*taken) return;
   }
-  gemm(threads, a, b, c, accumulate, poll);
+  const PackedFactor* const packed = with.shared && reads_packed(a, c) ? with.shared->packed(with.threads, b) : nullptr;
+  if (packed) return gemm(with.threads, a, *packed, c, accumulate, with.poll);
+  gemm(with.threads, a, b, c, accumulate, with.poll);
 }
 
 }  // namespace onnxkit::reference

@@ -190,9 +190,9 @@ Arithmetic arithmetic_of(Profile profile) {
   return {.sums = float32, .operands = 0, .results = float32, .steps = false};
 }
 
-void Noise::multiply(ThreadPool& threads, exec::ProductDevice* device, MatrixView<const double> a,
-                     MatrixView<const double> b, MatrixView<double> c, bool accumulate, double factor,
-                     const Poll& poll) const {
+void Noise::multiply(const Multiplier& with, MatrixView<const double> a, MatrixView<const double> b,
+                     MatrixView<double> c, bool accumulate, double factor) const {
+  ThreadPool& threads = with.threads;
   const std::uint64_t key = mix(mix(seed_) + nodes_) ^ fingerprint(a) ^ (fingerprint(b) << 1);
   std::unique_ptr<double[]> left, right;
   constexpr std::int64_t weighted_multiple = 16;  // of the terms of sums that are computed so
@@ -213,13 +213,16 @@ void Noise::multiply(ThreadPool& threads, exec::ProductDevice* device, MatrixVie
     a = row_major<const double>(left.get(), a.rows, a.columns);
     b = row_major<const double>(right.get(), b.rows, b.columns);
   }
-  multiply_doubles(threads, device, a, b, c, accumulate, poll);
+  multiply_doubles(with, a, b, c, accumulate);
   if (a.columns == 0) return;
 
   const double terms = static_cast<double>(a.columns) / 3;
   const double unit = amplitude_ * factor * arithmetic_.sums * deviation_of_uniform;
   const std::uint64_t beyond = bits_beyond(bits_of(arithmetic_.sums));
-  const std::vector<double> rows = squares_of_rows(threads, a), columns = squares_of_rows(threads, b.transposed());
+  const std::vector<double> rows = squares_of_rows(threads, a);
+  const auto squares_of_columns = [&] { return squares_of_rows(threads, b.transposed()); };
+  const auto columns = with.shared ? with.shared->sums(b, squares_of_columns)
+                                   : std::make_shared<const std::vector<double>>(squares_of_columns());
   threads.for_range(c.rows, lines_of_a_chunk(c.columns), [&](std::int64_t first, std::int64_t last) {
     for (std::int64_t i = first; i < last; ++i) {
       const std::uint64_t row_key = mix(key + 3 + static_cast<std::uint64_t>(i));
@@ -227,7 +230,7 @@ void Noise::multiply(ThreadPool& threads, exec::ProductDevice* device, MatrixVie
       for_contiguous(c.data + i * c.row_stride, c.columns, c.column_stride,
                      [&](double* y, std::int64_t at, std::int64_t count) {
                        kernel().add_of_sums(y, count, row_key + static_cast<std::uint64_t>(at), unit, terms, squares,
-                                            columns.data() + at, beyond);
+                                            columns->data() + at, beyond);
                      });
     }
   });

@@ -45,9 +45,8 @@ class Noise {
 
   /// c = a b or c += a b with the errors of operands and sums. Any order of summation: sigma^2 = u^2/3 (n/3 y^2 + n/6 S), S being the sum of the squared
   /// products, here taken as (sum a^2)(sum b^2)/n. `factor` is how many times larger sigma is.
-  void multiply(ThreadPool& threads, exec::ProductDevice* device, MatrixView<const double> a,
-                MatrixView<const double> b, MatrixView<double> c, bool accumulate, double factor = 1,
-                const Poll& poll = {}) const;
+  void multiply(const Multiplier& with, MatrixView<const double> a, MatrixView<const double> b, MatrixView<double> c,
+                bool accumulate, double factor = 1) const;
   /// Rounding errors of a node's results; numbers that the type holds exactly were not rounded.
   void round_results(ThreadPool& threads, Tensor& results, const NoiseRule& rule, const Tensor* first_input) const;
   /// The first input with the relative errors that the rule names; numbers of few bits stay, as sums of them are exact.

@@ -282,9 +282,13 @@ void perturb(const fs::path& folder) {
   auto session = entry->make({})->load({.model = model}, {.options = {{"cache", "off"}, {"precision", "f64"}}});
   auto reference = all_backends().make_perturbed()->load({.model = model}, {});
   if (!session || !reference || !(*session)->perturbed()) return check(false, "precision=f64 has perturbed samples");
-  const int before = calls_in(log)["cuGraphLaunch"];
+  auto before = calls_in(log);
   const auto found = spreads_of(**session), wanted = spreads_of(**reference);
-  check(calls_in(log)["cuGraphLaunch"] == before + 2, "the device multiplies for the exact run and for the sample");
+  auto after = calls_in(log);
+  check(after["cuGraphLaunch"] == before["cuGraphLaunch"] + 2,
+        "the device multiplies for the exact run and for the sample");
+  // x is copied by the graph, w in two parts of 4 MiB in front of it.
+  check(after["cuMemcpyHtoDAsync_v2"] == before["cuMemcpyHtoDAsync_v2"] + 3, "and gets the matrix of both once");
   if (!found || !wanted) return check(false, "perturbed runs end well");
   const auto exact = to_reals(found->front().exact.tensor), right = to_reals(wanted->front().exact.tensor);
   const auto sample = to_reals(found->front().samples.front().tensor);

@@ -18,10 +18,12 @@ class Doubling : public exec::ProductDevice {
   explicit Doubling(std::int64_t least_rows = 0) : least_rows_(least_rows) {}
 
   Result<bool> multiply(const exec::StridedMatrix<const double>& a, const exec::StridedMatrix<const double>& b,
-                        const exec::StridedMatrix<double>& c, bool accumulate) override {
+                        const exec::StridedMatrix<double>& c, bool accumulate,
+                        const std::shared_ptr<const void>& token) override {
     if (fails) return make_error(ErrorKind::backend, "device-lost", "the device is gone");
     if (a.rows < least_rows_) return false;
     ++calls;
+    tokens.push_back(token);
     for (std::int64_t i = 0; i < c.rows; ++i) {
       for (std::int64_t j = 0; j < c.columns; ++j) {
         double sum = 0;
@@ -35,6 +37,7 @@ class Doubling : public exec::ProductDevice {
   }
 
   int calls = 0;
+  std::vector<std::shared_ptr<const void>> tokens;
   bool fails = false;
 
  private:
@@ -94,6 +97,31 @@ TEST_CASE("perturbed samples are products of the device with errors") {
     CHECK(noisy != exact[0]);
     CHECK(noisy == doctest::Approx(exact[0]).epsilon(1e-6));
   }
+}
+
+TEST_CASE("perturbed samples: the device is told which factors the runs have in common") {
+  const auto device = std::make_shared<Doubling>();
+  const Loaded loaded = load(R"(g (float[128, 128] x) => (float[128, 128] z) {
+    shape = Constant <value = int64[2] {128, 128}> ()
+    w = ConstantOfShape <value = float[1] {0.01}> (shape)
+    v = ConstantOfShape <value = float[1] {0.02}> (shape)
+    a = MatMul (x, w)
+    b = MatMul (a, v)
+    z = MatMul (b, a)
+  })",
+                             device);
+  exec::RunRequest made;
+  made.inputs = {{"x", floats({128, 128}, std::vector<float>(std::size_t{128} * 128, 0.3F))}};
+  REQUIRE(loaded.session->perturbed()->run(made, {.samples = 2}));
+  const auto& tokens = device->tokens;
+  REQUIRE(tokens.size() == 9);  // the exact run and two samples of each
+  CHECK((tokens[0] && tokens[0] == tokens[1] && tokens[0] == tokens[2]));
+  CHECK((tokens[3] && tokens[3] == tokens[4] && tokens[3] == tokens[5]));
+  CHECK(tokens[0] != tokens[3]);
+  CHECK((!tokens[6] && !tokens[7] && !tokens[8]));
+  device->tokens.clear();
+  REQUIRE(loaded.session->run(made));
+  CHECK(device->tokens == decltype(device->tokens)(3));
 }
 
 TEST_CASE("an error of the device ends the run and keeps its code") {
