@@ -109,7 +109,7 @@ exec::BackendDesc desc_of(const Found& found) {
       .fallback = "arena",
       .values = {"arena", "apart"}};
   desc.options[weights_option] = {
-      .help = "streamed: those of products go to the device in each run, as usual where its memory does not hold them",
+      .help = "streamed: each run sends constants to the device, as usual where its memory does not hold them",
       .fallback = "usual",
       .values = {"usual", "streamed"}};
   desc.capabilities.passes = plan::pass_names();

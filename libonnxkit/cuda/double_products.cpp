@@ -10,6 +10,11 @@ using Matrix = exec::StridedMatrix<const double>;
 
 constexpr std::uint32_t a_buffer = 0, b_buffer = 1, c_buffer = 2;
 
+template <class T>
+bool is_out_of_memory(const Result<T>& result) {
+  return !result && result.error().diagnostic.code == "out-of-memory";
+}
+
 bool has_lines(const Matrix& x) { return x.row_stride == 1 || x.column_stride == 1; }
 bool is_by_columns(const Matrix& x) { return x.column_stride != 1; }
 
@@ -90,10 +95,15 @@ Result<DoubleProducts::Entry*> DoubleProducts::entry_for(const Sizes& sizes) {
     entries_.splice(entries_.begin(), entries_, known);
     return &entries_.front();
   }
+  if (std::ranges::find(too_large_, sizes) != too_large_.end()) return nullptr;
   auto made = ReadyPlan::make(plan_of(sizes), *shared_);
-  if (!made && !entries_.empty() && made.error().diagnostic.code == "out-of-memory") {
+  if (is_out_of_memory(made) && !entries_.empty()) {
     entries_.clear();
     made = ReadyPlan::make(plan_of(sizes), *shared_);
+  }
+  if (is_out_of_memory(made)) {
+    too_large_.push_back(sizes);
+    return nullptr;
   }
   if (!made) return made.error();
   constexpr std::size_t most_entries = 8;
@@ -112,18 +122,19 @@ Result<bool> DoubleProducts::multiply(const Matrix& a, const Matrix& b, const ex
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock) return false;
   auto found = entry_for(sizes);
-  if (!found && found.error().diagnostic.code == "out-of-memory") return false;
   if (!found) return found.error();
+  if (!*found) return false;
   Entry& entry = **found;
-  const bool has_b = token && entry.token == token && entry.b == b.data;
+  const bool has_b = token && entry.token == token && entry.b == b;
   entry.token = nullptr;
   const Value inputs[] = {without_gaps(a), has_b ? Value() : Value(without_gaps(b))};
   const exec::RunRequest request;
   auto outputs = entry.plan->run(
       inputs, {.request = request, .unchanged_input = has_b ? std::optional<std::size_t>(b_buffer) : std::nullopt});
+  if (is_out_of_memory(outputs)) return false;
   if (!outputs) return outputs.error();
   entry.token = token;
-  entry.b = b.data;
+  entry.b = b;
   store(outputs->front().tensor, c, accumulate);
   return true;
 }

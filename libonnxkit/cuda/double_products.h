@@ -4,6 +4,7 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <vector>
 
 #include "libonnxkit/cuda/session.h"
 #include "libonnxkit/exec/product_device.h"
@@ -36,19 +37,21 @@ class DoubleProducts : public exec::ProductDevice {
     std::unique_ptr<plan::Executable> plan;
     // What b was when it was last sent.
     std::shared_ptr<const void> token = {};
-    const double* b = nullptr;
+    exec::StridedMatrix<const double> b = {};
   };
 
   static plan::Plan plan_of(const Sizes& sizes);
   /// `is_shared`: several products have b.
   bool is_worth_it(const Sizes& sizes, bool is_shared) const;
+  /// Null: the device has no room for these sizes.
   Result<Entry*> entry_for(const Sizes& sizes);
 
   std::shared_ptr<Shared> shared_;
   std::int64_t least_work_;
   int cores_;  ///< that would multiply otherwise
   std::mutex mutex_;
-  std::list<Entry> entries_;  ///< the last used first
+  std::list<Entry> entries_;      ///< the last used first
+  std::vector<Sizes> too_large_;  ///< sizes for which there was no room with nothing else there
 };
 
 }  // namespace onnxkit::cuda

@@ -74,7 +74,8 @@ Result<std::unique_ptr<plan::Executable>> ReadyPlan::make(plan::Plan plan, Share
   if (has_cudnn) channels_last_outputs(plan);
   const auto places = places_for_constants(shared);
   if (!places) return places.error();
-  if (!stream_constants(plan, *places) && shared.most_streams > 1) place_side_by_side(plan, shared.most_streams);
+  if (shared.most_streams > 1) place_side_by_side(plan, shared.most_streams);
+  stream_constants(plan, *places);
   std::vector<Step> once;
   if (has_cudnn) {
     auto padded = pad_channels(plan, shared.precision == Precision::tf32);
@@ -143,7 +144,10 @@ Result<void> ReadyPlan::run_once() {
 
 Result<void> ReadyPlan::add_step(Step& step, Chooser& chooser, Stopwatch* stopwatch) {
   if (step.kind == plan::host_step) return add_host_step(step);
-  if (step.kind == upload_step) return add_upload(step), Result<void>();
+  if (step.kind == upload_step) {
+    add_upload(step);
+    return {};
+  }
   if (waits_for_uploads(step)) stretches_.emplace_back();
   auto chosen = chooser.choose(
       step, {.plan = plan_, .allows_tf32 = shared_.precision == Precision::tf32, .stopwatch = stopwatch});
@@ -162,7 +166,8 @@ Result<void> ReadyPlan::add_host_step(const Step& step) {
   return {};
 }
 
-/// It begins when all before it has ended, as it may take the place of what that reads; so behind a host step, whose results its stretch copies.
+/// An upload may write where earlier steps read, and where results of a host step were that nobody reads but the graph behind it copies: it waits for
+/// both.
 void ReadyPlan::add_upload(const Step& step) {
   const bool is_behind_host = stretches_.size() > 1 && stretches_[stretches_.size() - 2].host_step;
   if (!stretches_.back().works.empty() || is_behind_host) stretches_.emplace_back();

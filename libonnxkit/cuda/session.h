@@ -91,7 +91,7 @@ class ReadyPlan : public plan::Executable {
   Result<void> add_step(plan::Step& step, Chooser& chooser, Stopwatch* stopwatch);
   Result<void> add_host_step(const plan::Step& step);
   void add_upload(const plan::Step& step);
-  /// Whether the step reads what is sent to the device while the last stretch runs.
+  /// Whether the step reads an upload of the stretch that is being made.
   bool waits_for_uploads(const plan::Step& step) const;
   Result<void> add_library_step(LibraryStep made, const plan::Step& step);
   /// `of`: the step of the plan that they are a part of.

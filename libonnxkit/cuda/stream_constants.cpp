@@ -21,52 +21,78 @@ std::span<const std::byte> bytes_of(const Plan& plan, std::uint32_t buffer) {
   return plan.constants[plan.buffers[buffer].index].bytes();
 }
 
-/// By buffer: a constant that steps on the device read, none of them as the weights of a convolution, and no host step.
-std::vector<bool> candidates_of(const Plan& plan, std::uint64_t least_bytes) {
-  std::vector<bool> is_read(plan.buffers.size(), false), stays(plan.buffers.size(), false);
-  for (const Step& step : plan.steps) {
-    for (const View& view : step.inputs) {
-      is_read[view.buffer] = true;
-      if (step.kind == plan::host_step || step.kind == plan::convolution_step) stays[view.buffer] = true;
-    }
-  }
-  std::vector<bool> result(plan.buffers.size(), false);
-  for (std::uint32_t b = 0; b < result.size(); ++b) {
-    result[b] =
-        plan.buffers[b].home == Home::constant && is_read[b] && !stays[b] && bytes_of(plan, b).size() >= least_bytes;
-  }
-  return result;
+/// Whether the step becomes work of the device, which reads its inputs there.
+bool runs_on_device(const Plan& plan, const Step& step) {
+  return step.kind != plan::host_step && step.kind != upload_step && !plan::writes_nothing(plan, step);
 }
 
-/// What the plan takes on the device without what libraries ask for; `skipped` constants take nothing.
-std::uint64_t needed_bytes(const Plan& plan, const ConstantPlaces& places, const std::vector<bool>& skipped) {
+/// By buffer: how many steps on the device read it.
+std::vector<std::size_t> readers_of(const Plan& plan) {
+  std::vector<std::size_t> readers(plan.buffers.size(), 0);
+  for (const Step& step : plan.steps) {
+    if (!runs_on_device(plan, step)) continue;
+    for (const View& view : step.inputs) ++readers[view.buffer];
+  }
+  return readers;
+}
+
+/// Constants that may be sent in each run. Not those of convolutions and attentions, whose libraries want constants, nor those that the host reads.
+std::vector<std::uint32_t> candidates_of(const Plan& plan, std::uint64_t least_bytes) {
+  const std::vector<std::size_t> readers = readers_of(plan);
+  std::vector<bool> stays(plan.buffers.size(), false);
+  for (const Step& step : plan.steps) {
+    if (step.kind != plan::host_step && step.kind != plan::convolution_step && step.kind != plan::attention_step)
+      continue;
+    for (const View& view : step.inputs) stays[view.buffer] = true;
+  }
+  std::vector<std::uint32_t> candidates;
+  for (std::uint32_t b = 0; b < plan.buffers.size(); ++b) {
+    const bool is_read = plan.buffers[b].home == Home::constant && readers[b] > 0;
+    if (is_read && !stays[b] && bytes_of(plan, b).size() >= least_bytes) candidates.push_back(b);
+  }
+  return candidates;
+}
+
+std::uint64_t needed_bytes(const Plan& plan, const ConstantPlaces& places, std::uint32_t constant) {
+  const auto content = bytes_of(plan, constant);
+  return places.is_there(content) ? 0 : aligned_bytes(content.size());
+}
+
+/// What the plan takes on the device, without what libraries ask for.
+std::uint64_t needed_bytes(const Plan& plan, const ConstantPlaces& places) {
+  const std::vector<std::size_t> readers = readers_of(plan);
   std::uint64_t bytes = aligned_bytes(plan.arena_bytes);
   for (std::uint32_t b = 0; b < plan.buffers.size(); ++b) {
     const plan::Buffer& buffer = plan.buffers[b];
     if (buffer.home == Home::input || buffer.home == Home::output) bytes += aligned_bytes(buffer.bytes);
-    if (buffer.home != Home::constant || (b < skipped.size() && skipped[b])) continue;
-    const auto content = bytes_of(plan, b);
-    if (!places.is_there(content)) bytes += aligned_bytes(content.size());
+    if (buffer.home == Home::constant && readers[b] > 0) bytes += needed_bytes(plan, places, b);
   }
   return bytes;
 }
 
+/// Makes a plan of one whose constants have places.
 class Streaming {
  public:
-  Streaming(Plan& plan, const std::vector<bool>& is_streamed) : plan_(plan), is_streamed_(is_streamed) {}
+  Streaming(const Plan& plan, std::span<const std::uint32_t> streamed)
+      : plan_(plan), is_streamed_(plan.buffers.size(), false) {
+    for (const std::uint32_t b : streamed) is_streamed_[b] = true;
+  }
 
-  void run() {
+  Plan run() {
     std::vector<Step> steps = std::move(plan_.steps);
     plan_.steps.clear();
-    std::vector<std::vector<Step>> uploads(steps.size());
-    for (std::size_t at = 0; at < steps.size(); ++at) uploads[at] = uploads_for(steps[at]);
-    // The first ones begin with the run, the others while the step runs that the ones before are for.
+    std::vector<std::vector<Step>> uploads;  // by step that reads some
     std::vector<std::size_t> readers;
-    for (std::size_t at = 0; at < steps.size(); ++at)
-      if (!uploads[at].empty()) readers.push_back(at);
+    for (std::size_t at = 0; at < steps.size(); ++at) {
+      std::vector<Step> made = uploads_for(steps[at]);
+      if (made.empty()) continue;
+      uploads.push_back(std::move(made));
+      readers.push_back(at);
+    }
+    // The first ones begin with the run, the others while the step runs that the ones before are for.
     std::size_t next = 0;
     const auto add_next = [&] {
-      if (next < readers.size()) std::ranges::move(uploads[readers[next++]], std::back_inserter(plan_.steps));
+      if (next < uploads.size()) std::ranges::move(uploads[next++], std::back_inserter(plan_.steps));
     };
     add_next();
     for (std::size_t at = 0; at < steps.size(); ++at) {
@@ -74,12 +100,14 @@ class Streaming {
       plan_.steps.push_back(std::move(steps[at]));
     }
     place_buffers(plan_);
+    return std::move(plan_);
   }
 
  private:
   /// Of what the step reads, which reads the values that they write from now on.
   std::vector<Step> uploads_for(Step& step) {
     std::vector<Step> uploads;
+    if (!runs_on_device(plan_, step)) return uploads;
     std::vector<std::pair<std::uint32_t, std::uint32_t>> values;  // constant, value
     for (View& view : step.inputs) {
       if (view.buffer >= is_streamed_.size() || !is_streamed_[view.buffer]) continue;
@@ -98,50 +126,59 @@ class Streaming {
     return uploads;
   }
 
-  Plan& plan_;
-  const std::vector<bool>& is_streamed_;
+  Plan plan_;
+  std::vector<bool> is_streamed_;
 };
 
-/// Of the candidates those that get no place: small ones are kept first, so that runs wait for few.
-std::vector<bool> without_place(const Plan& plan, const ConstantPlaces& places, std::vector<bool> candidates) {
-  Plan all = plan;
-  Streaming(all, candidates).run();
-  const std::uint64_t others = needed_bytes(all, places, candidates);
-  std::uint64_t room = places.bytes - std::min(places.bytes, others);
-  std::vector<std::uint32_t> order;
-  for (std::uint32_t b = 0; b < candidates.size(); ++b)
-    if (candidates[b]) order.push_back(b);
-  std::ranges::stable_sort(order, {}, [&](std::uint32_t b) { return bytes_of(plan, b).size(); });
-  for (const std::uint32_t b : order) {
-    const auto content = bytes_of(plan, b);
-    const std::uint64_t bytes = places.is_there(content) ? 0 : aligned_bytes(content.size());
-    if (bytes > room) continue;
+/// The candidates but those that fit into so many bytes, of which those that cost a run least are left to it.
+std::vector<std::uint32_t> without_place(const Plan& plan, const ConstantPlaces& places,
+                                         std::vector<std::uint32_t> candidates, std::uint64_t room) {
+  const std::vector<std::size_t> readers = readers_of(plan);
+  // A place saves as many copies of its size as the constant has readers. Of equally many small ones go first, so that runs wait seldom.
+  std::ranges::stable_sort(candidates, {}, [&](std::uint32_t b) {
+    return std::pair(-static_cast<std::ptrdiff_t>(readers[b]), bytes_of(plan, b).size());
+  });
+  std::erase_if(candidates, [&](std::uint32_t b) {
+    const std::uint64_t bytes = needed_bytes(plan, places, b);
+    if (bytes > room) return false;
     room -= bytes;
-    candidates[b] = false;
-  }
+    return true;
+  });
   return candidates;
+}
+
+/// As few bytes are sent as it takes: an upload that is alone keeps its place from the beginning on, so what a plan takes is known when it is made.
+Plan with_room(const Plan& plan, const ConstantPlaces& places) {
+  const std::vector<std::uint32_t> candidates = candidates_of(plan, least_alone_bytes);
+  Plan made = Streaming(plan, candidates).run();
+  const std::uint64_t least = needed_bytes(made, places);
+  std::uint64_t room = places.bytes - std::min(places.bytes, least);
+  while (room > 0) {
+    Plan tried = Streaming(plan, without_place(plan, places, candidates, room)).run();
+    const std::uint64_t needed = needed_bytes(tried, places);
+    if (needed <= places.bytes) return tried;
+    room -= std::min(room, needed - places.bytes);
+  }
+  return made;
 }
 
 }  // namespace
 
-bool stream_constants(Plan& plan, const ConstantPlaces& places) {
-  std::vector<bool> streamed = candidates_of(plan, places.streams_all ? 1 : least_alone_bytes);
-  if (!places.streams_all) {
-    if (needed_bytes(plan, places, {}) <= places.bytes) return false;
-    streamed = without_place(plan, places, std::move(streamed));
-  }
+void stream_constants(Plan& plan, const ConstantPlaces& places) {
+  if (places.streams_all)
+    plan = Streaming(plan, candidates_of(plan, 1)).run();
+  else if (needed_bytes(plan, places) > places.bytes)
+    plan = with_room(plan, places);
   std::size_t count = 0;
   std::uint64_t bytes = 0;
-  for (std::uint32_t b = 0; b < streamed.size(); ++b) {
-    if (!streamed[b]) continue;
+  for (const Step& step : plan.steps) {
+    if (step.kind != upload_step) continue;
     ++count;
-    bytes += bytes_of(plan, b).size();
+    bytes += bytes_of(plan, step.inputs[0].buffer).size();
   }
-  if (count == 0) return false;
-  Streaming(plan, streamed).run();
-  plan.notes.push_back(fmt::format("{} constants of {} bytes are sent to the GPU in each run{}", count, bytes,
-                                   places.streams_all ? "" : ", as its memory does not hold them"));
-  return true;
+  if (count == 0) return;
+  plan.notes.push_back(fmt::format("each run sends {} constants of {} bytes to the GPU{}", count, bytes,
+                                   places.streams_all ? "" : ", whose memory does not hold them"));
 }
 
 }  // namespace onnxkit::cuda

@@ -8,8 +8,8 @@
 
 namespace onnxkit::cuda {
 
-/// output = input, a whole constant that the host holds. What stands behind it, up to the next upload or host step, may run while it goes on, and does
-/// not read the output.
+/// output = input, a whole constant that the host holds. What stands behind it may run while it goes on, up to the next upload, host step, or step that
+/// reads the output.
 inline constexpr std::string_view upload_step = "upload";
 
 /// Where constants may stay.
@@ -19,9 +19,8 @@ struct ConstantPlaces {
   std::function<bool(std::span<const std::byte>)> is_there;  ///< whether the device has these bytes already
 };
 
-/// Sends constants to the device in each run where they do not all fit beside the values of the plan: the larger ones, each in front of the step that
-/// reads it and while an earlier one runs. Weights of convolutions and what host steps read stay as they are. Gives whether there are such, with a note in
-/// the plan.
-bool stream_constants(plan::Plan& plan, const ConstantPlaces& places);
+/// Sends constants to the device in each run where they do not all fit beside the values of the plan: each by an upload in front of the step that reads
+/// it, while an earlier one runs. What convolutions, attentions and host steps read stays as it is. Adds a note to the plan.
+void stream_constants(plan::Plan& plan, const ConstantPlaces& places);
 
 }  // namespace onnxkit::cuda

@@ -33,10 +33,8 @@ Result<void> Uploads::send(DevicePointer to, std::span<const std::byte> from) {
 }
 
 Result<void> Uploads::wait() {
-  for (const Part& part : parts_) {
-    if (auto arrived = wait(part); !arrived) return arrived;
-  }
-  return {};
+  const auto first = wait(parts_[0]), second = wait(parts_[1]);
+  return first ? second : first;
 }
 
 Result<void> Uploads::wait(const Part& part) {

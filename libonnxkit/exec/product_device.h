@@ -12,6 +12,7 @@ template <class T>
 struct StridedMatrix {
   T* data;
   std::int64_t rows, columns, row_stride, column_stride;
+  bool operator==(const StridedMatrix&) const = default;
 };
 
 /// Multiplies large matrices of doubles elsewhere than on the threads of this process, on a GPU for example: how a backend lends its device to the
@@ -19,8 +20,8 @@ struct StridedMatrix {
 class ProductDevice {
  public:
   virtual ~ProductDevice() = default;
-  /// c = a b, or c += a b, with products and sums in double. False when these are better multiplied by the caller; c is unchanged then. The numbers of b
-  /// are what they were when it was given with the same token, which its giver keeps no longer than that; null: nobody knows. Errors: those of the device.
+  /// c = a b, or c += a b, with products and sums in double. False when these are better multiplied by the caller; c is unchanged then. `token`
+  /// names the numbers of b: under the same token the same matrix has the same numbers. Null: they may have changed. Errors: those of the device.
   virtual Result<bool> multiply(const StridedMatrix<const double>& a, const StridedMatrix<const double>& b,
                                 const StridedMatrix<double>& c, bool accumulate,
                                 const std::shared_ptr<const void>& token) = 0;

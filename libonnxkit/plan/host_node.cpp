@@ -1,5 +1,6 @@
 #include "libonnxkit/plan/host_node.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "libonnxkit/plan/control_flow.h"
@@ -19,7 +20,9 @@ Result<HostNode> HostNode::make(const Plan& plan, const Step& step, exec::Backen
   };
   node.inputs_ = operands_of(step.inputs);
   node.outputs_ = operands_of(step.outputs);
-  node.seed_ = static_cast<std::uint64_t>(&step - plan.steps.data());
+  // By the host steps alone: which others a backend adds must not change what random operators draw.
+  const auto place = plan.steps.begin() + (&step - plan.steps.data());
+  node.seed_ = static_cast<std::uint64_t>(std::ranges::count(plan.steps.begin(), place, host_step, &Step::kind));
   const auto& parameters = static_cast<const HostParameters&>(*step.parameters);
   for (const ir::ValueInfo& input : parameters.model->graph->inputs)
     node.names_.emplace_back(parameters.model->graph->name_of(input.value));

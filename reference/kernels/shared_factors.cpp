@@ -34,7 +34,8 @@ SharedFactors::Entry& SharedFactors::entry(const MatrixView<const double>& b) {
 }
 
 const PackedFactor* SharedFactors::packed(ThreadPool& threads, const MatrixView<const double>& b) {
-  if (!is_fixed(b)) return nullptr;
+  constexpr std::int64_t fewest_columns = 32;  // narrower ones grow when they are packed
+  if (!is_fixed(b) || b.columns < fewest_columns) return nullptr;
   const std::lock_guard lock(mutex_);
   Entry& of = entry(b);
   if (of.packed || packed_numbers_ + b.rows * b.columns > most_numbers) return of.packed.get();

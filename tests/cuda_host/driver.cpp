@@ -71,7 +71,7 @@ struct Event {
 };
 
 struct Stream {
-  std::deque<Work> waiting;
+  std::deque<std::pair<long, Work>> waiting;  ///< with when it was given
   std::shared_ptr<Graph> capture;
   bool is_origin = false;        ///< of the capture
   std::set<std::size_t> before;  ///< what its next node comes behind
@@ -90,6 +90,7 @@ struct Driver {
   int retained = 0, depth = 0, sticky = success;
   Fibres fibres;
   int context = 0;
+  long given = 0;  ///< works, so far
 };
 
 Driver& driver() {
@@ -148,7 +149,7 @@ int run_kernel(const Function& function, unsigned blocks, unsigned threads, std:
 
 void flush(Stream& stream) {
   while (!stream.waiting.empty()) {
-    const Work work = std::move(stream.waiting.front());
+    const Work work = std::move(stream.waiting.front().second);
     stream.waiting.pop_front();
     if (driver().sticky == success) driver().sticky = work();
   }
@@ -158,11 +159,28 @@ void flush_all() {
   for (Stream* stream : driver().streams) flush(*stream);
 }
 
+/// What all streams were given before the last work of one, in that order, as if each had begun at once.
+void flush_as_given(const Stream& last) {
+  if (last.waiting.empty()) return;
+  const long end = last.waiting.back().first;
+  while (true) {
+    Stream* next = nullptr;
+    for (Stream* stream : driver().streams) {
+      if (stream->waiting.empty() || stream->waiting.front().first > end) continue;
+      if (!next || stream->waiting.front().first < next->waiting.front().first) next = stream;
+    }
+    if (!next) return;
+    const Work work = std::move(next->waiting.front().second);
+    next->waiting.pop_front();
+    if (driver().sticky == success) driver().sticky = work();
+  }
+}
+
 int enqueue(void* stream, Work work) {
   if (!driver().tracking.has(stream, "stream")) return invalid_handle;
   auto* at = static_cast<Stream*>(stream);
   if (!at->capture) {
-    at->waiting.push_back(std::move(work));
+    at->waiting.emplace_back(++driver().given, std::move(work));
     return success;
   }
   at->capture->nodes.push_back({std::move(work), at->before});
@@ -436,6 +454,8 @@ EXPORT int cuStreamSynchronize(void* stream) {
   if (!driver().tracking.has(stream, "stream")) return invalid_handle;
   auto* at = static_cast<Stream*>(stream);
   if (at->capture) return capture_unsupported;
+  // By default as late as may be, and streams apart: what waits for nothing but its own stream runs before what was given to others.
+  if (variable("ONNXKIT_CUDA_HOST_EARLY", 0) != 0) flush_as_given(*at);
   flush(*at);
   return call ? call.status() : driver().sticky;
 }

@@ -202,9 +202,9 @@ def weights(suite, run):
     model.write_text(WEIGHTS)
     what = {"model": model, "inputs": ()}
     kept = run("-v", **what)
-    suite.check("weights that fit stay on the device", "" if kept.returncode == 0 and "are sent" not in kept.stderr else kept.stderr)
+    suite.check("weights that fit stay on the device", "" if kept.returncode == 0 and "each run sends" not in kept.stderr else kept.stderr)
     each_call_fails_once(suite, run, "weights=streamed", lambda name: name.startswith("cu"), options=":weights=streamed", **what)
-    for memory, note in ((600_000, "3 constants of 480000 bytes are sent"), (450_000, "4 constants of 640000 bytes are sent")):
+    for memory, note in ((600_000, "each run sends 3 constants of 480000 bytes"), (450_000, "each run sends 5 constants of 800000 bytes")):
         done = run("-v", MEMORY=memory, **what)
         suite.check(f"weights in {memory} bytes", "" if note in done.stderr and done.stdout == kept.stdout else f"exit {done.returncode}: {done.stderr}")
     suite.check("weights in too few bytes", refused(run(MEMORY=200_000, **what), "not enough memory", "200000"))

@@ -54,9 +54,10 @@ class Folding {
   void find_constants() {
     for (std::size_t at = 0; at < graph_.nodes.size(); ++at) {
       const ir::Node& node = graph_.nodes[at];
-      bool all = !draws(node) && !has_body(node) && !widens_weights(node) && !is_kept_integer(node) && fits(node);
+      bool all = !draws(node) && !has_body(node) && !widens_weights(node) && !is_kept_integer(node);
       for (const ir::ValueId id : node.inputs)
         all = all && (id == ir::ValueId::none || subject_.is_constant(id) || constant_[ir::index_of(id)]);
+      all = all && fits(node);
       for (const ir::ValueId id : node.outputs) {
         if (all && id != ir::ValueId::none) constant_[ir::index_of(id)] = true;
       }
@@ -152,11 +153,11 @@ class Folding {
     for (std::size_t i = 0; i < ids.size(); ++i) {
       if (!(*outputs)[i].value.is_tensor()) continue;
       Tensor tensor = (*outputs)[i].value.tensor;
-      if (subject_.is_exact() &&
-          is_floating(tensor.type())) {  // unrounded runs have float64, of which nothing is used here
-        auto declared = in_type(tensor, subject_.type(ids[i]));
-        if (!declared) return declared.error();
-        tensor = *std::move(declared);
+      const ElementType declared = subject_.type(ids[i]);
+      if (subject_.is_exact() && is_floating(declared) && tensor.type() != declared) {
+        auto converted = in_type(tensor, declared);  // unrounded runs have float64, of which nothing is used here
+        if (!converted) return converted.error();
+        tensor = *std::move(converted);
       }
       patch_.replace_value(ids[i], subject_.add_constant(patch_, graph_.name_of(ids[i]), std::move(tensor)));
     }
