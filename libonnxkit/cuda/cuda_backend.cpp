@@ -95,7 +95,7 @@ exec::BackendDesc desc_of(const Found& found) {
   desc.options[libraries_option] = {
       .help = "off: generated kernels only", .fallback = "usual", .values = {"usual", "off"}};
   desc.options[engines_option] = {
-      .help = "measured: of each call of a library the fastest of up to 8, when a plan is made",
+      .help = "measured: of each call of a library the fastest of up to 32, when a plan is made",
       .fallback = "usual",
       .values = {"usual", measured}};
   desc.options[streams_option] = {

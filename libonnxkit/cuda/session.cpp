@@ -174,6 +174,10 @@ void ReadyPlan::add_upload(const Step& step) {
   stretches_.back().uploads.push_back(&step);
 }
 
+bool ReadyPlan::has_uploads() const {
+  return std::ranges::any_of(stretches_, [](const Stretch& stretch) { return !stretch.uploads.empty(); });
+}
+
 bool ReadyPlan::waits_for_uploads(const Step& step) const {
   const auto is_sent = [&](const View& view) {
     return std::ranges::any_of(stretches_.back().uploads,
@@ -260,8 +264,7 @@ Result<void> ReadyPlan::place() {
   for (std::uint32_t b = 0; b < plan_.buffers.size(); ++b) {
     if (plan_.buffers[b].home == Home::constant && !is_read[b]) plan_.constants[plan_.buffers[b].index] = Tensor();
   }
-  const bool has_uploads = std::ranges::any_of(stretches_, [](const Stretch& of) { return !of.uploads.empty(); });
-  if (!has_uploads || shared_.uploads) return {};
+  if (!has_uploads() || shared_.uploads) return {};
   auto uploads = Uploads::make(shared_.maker.device, shared_.copies);
   if (!uploads) return uploads.error();
   shared_.uploads = *std::move(uploads);

@@ -91,6 +91,7 @@ class ReadyPlan : public plan::Executable {
   Result<void> add_step(plan::Step& step, Chooser& chooser, Stopwatch* stopwatch);
   Result<void> add_host_step(const plan::Step& step);
   void add_upload(const plan::Step& step);
+  bool has_uploads() const;
   /// Whether the step reads an upload of the stretch that is being made.
   bool waits_for_uploads(const plan::Step& step) const;
   Result<void> add_library_step(LibraryStep made, const plan::Step& step);

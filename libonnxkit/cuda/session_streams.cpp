@@ -12,8 +12,7 @@ namespace onnxkit::cuda {
 
 /// The works of a stretch begin on its stream 0.
 void ReadyPlan::choose_streams() {
-  const bool has_uploads = std::ranges::any_of(stretches_, [](const Stretch& of) { return !of.uploads.empty(); });
-  if (shared_.most_streams == 1 || has_uploads) return;
+  if (shared_.most_streams == 1 || has_uploads()) return;
   const Schedule steps = schedule_steps(plan_, shared_.most_streams);
   for (Stretch& stretch : stretches_) {
     std::vector<std::optional<std::size_t>> numbers(steps.streams);

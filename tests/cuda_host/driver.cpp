@@ -147,12 +147,14 @@ int run_kernel(const Function& function, unsigned blocks, unsigned threads, std:
   return success;
 }
 
+void run_next(Stream& stream) {
+  const Work work = std::move(stream.waiting.front().second);
+  stream.waiting.pop_front();
+  if (driver().sticky == success) driver().sticky = work();
+}
+
 void flush(Stream& stream) {
-  while (!stream.waiting.empty()) {
-    const Work work = std::move(stream.waiting.front().second);
-    stream.waiting.pop_front();
-    if (driver().sticky == success) driver().sticky = work();
-  }
+  while (!stream.waiting.empty()) run_next(stream);
 }
 
 void flush_all() {
@@ -170,9 +172,7 @@ void flush_as_given(const Stream& last) {
       if (!next || stream->waiting.front().first < next->waiting.front().first) next = stream;
     }
     if (!next) return;
-    const Work work = std::move(next->waiting.front().second);
-    next->waiting.pop_front();
-    if (driver().sticky == success) driver().sticky = work();
+    run_next(*next);
   }
 }
 

@@ -28,6 +28,24 @@ void check(bool holds, const char* what) {
   if (!holds) fmt::print("failed: {}\n", what);
 }
 
+std::shared_ptr<const ir::Model> read(const char* text) {
+  auto model = wire::parse_text(text, "test");
+  check(model.ok(), "the model is read");
+  return model ? std::make_shared<const ir::Model>(*std::move(model)) : nullptr;
+}
+
+/// Of the backend cuda, which keeps no kernels; null when it does not load.
+std::unique_ptr<exec::Session> load(const std::shared_ptr<const ir::Model>& model,
+                                    std::map<std::string, std::string> options = {}) {
+  if (!model) return nullptr;
+  options.emplace("cache", "off");
+  auto session = all_backends().find("cuda", {})->make({})->load({.model = model}, {.options = std::move(options)});
+  check(session.ok(), "the session loads");
+  if (session) return *std::move(session);
+  fmt::print("{}\n", session.error().diagnostic.message);
+  return nullptr;
+}
+
 // The Dropout of a training runs on the host, between steps on the device; with a ratio of 0 it leaves its input as it is.
 constexpr const char* model_text = R"(<ir_version: 8, opset_import: ["" : 17]>
 g (float[N] x) => (float[N] y) {
@@ -75,23 +93,14 @@ bool is_right(const Result<exec::RunAnswer>& answer, std::int64_t count) {
 void run_all(const fs::path& folder) {
   const fs::path log = folder / "calls";
   ::setenv("ONNXKIT_CUDA_HOST_LOG", log.c_str(), 1);
-  auto read = wire::parse_text(model_text, "test");
-  check(read.ok(), "the model is read");
-  if (!read) return;
-  const auto model = std::make_shared<const ir::Model>(*std::move(read));
-  const auto entry = all_backends().find("cuda", {});
-  auto session = entry->make({})->load({.model = model}, {.options = {{"cache", "off"}}});
-  check(session.ok(), "the session loads");
-  if (!session) {
-    fmt::print("{}\n", session.error().diagnostic.message);
-    return;
-  }
+  const auto session = load(read(model_text));
+  if (!session) return;
   const auto run = [&](std::int64_t count, int repeat, std::stop_token stop = {}) {
     exec::RunRequest request;
     request.inputs = {{"x", numbers(count)}};
     request.repeat = repeat;
     request.stop = stop;
-    return (*session)->run(request);
+    return session->run(request);
   };
   const auto first = run(5, 1);
   check(is_right(first, 5), "five numbers");
@@ -121,16 +130,12 @@ void run_all(const fs::path& folder) {
 /// A profile has each step of the device and of the host with its time, and leaves the graphs of runs as they were.
 void profile(const fs::path& folder) {
   const fs::path log = folder / "calls";
-  auto read = wire::parse_text(model_text, "test");
-  if (!read) return check(false, "the model is read");
-  const auto model = std::make_shared<const ir::Model>(*std::move(read));
-  const auto entry = all_backends().find("cuda", {});
-  auto session = entry->make({})->load({.model = model}, {.options = {{"cache", "off"}}});
-  if (!session) return check(false, "the session loads");
+  const auto session = load(read(model_text));
+  if (!session) return;
   exec::RunRequest request;
   request.inputs = {{"x", numbers(7)}};
   request.repeat = 3;
-  const auto found = (*session)->profile(request);
+  const auto found = session->profile(request);
   if (!found) return check(false, "the profile is made");
   check(found->device == "gpu:0" && found->walls.size() == 3, "three profiled runs on the GPU");
   std::vector<std::string> ops;
@@ -144,7 +149,7 @@ void profile(const fs::path& folder) {
   check(host != ops.end() && ops.front() == "map" && ops.back() == "map", "the steps in their order");
   check(in_order, "each with a time in each run");
   const auto before = calls_in(log);
-  check(is_right((*session)->run(request), 7), "a run behind a profile");
+  check(is_right(session->run(request), 7), "a run behind a profile");
   auto after = calls_in(log);
   check(after["cuStreamBeginCapture_v2"] == before.at("cuStreamBeginCapture_v2"), "captures nothing");
   check(after["cuEventRecordWithFlags"] == before.at("cuEventRecordWithFlags"), "and records no event");
@@ -183,10 +188,7 @@ g (float[12, 40] x) => (float[12, 120] y, float[12, 40] z) {
 /// Branches give what a chain gives, whatever order their graph leaves open; profiles have no branches.
 void branch(const fs::path& folder) {
   const fs::path log = folder / "calls";
-  auto read = wire::parse_text(branches_text, "test");
-  if (!read) return check(false, "the model is read");
-  const auto model = std::make_shared<const ir::Model>(*std::move(read));
-  const auto entry = all_backends().find("cuda", {});
+  const auto model = read(branches_text);
   // What a run before has left must not be right by chance.
   const Value inputs[] = {waves({12, 40}), numbers(12 * 40, {12, 40})};
   std::vector<std::vector<double>> wanted;
@@ -194,13 +196,13 @@ void branch(const fs::path& folder) {
     for (const char* order : {"0", "1", "2", "3", "4", "5"}) {
       ::setenv("ONNXKIT_CUDA_HOST_ORDER", order, 1);
       auto before = calls_in(log);
-      auto session = entry->make({})->load({.model = model}, {.options = {{"cache", "off"}, {"streams", streams}}});
-      if (!session) return check(false, "the session loads");
+      const auto session = load(model, {{"streams", streams}});
+      if (!session) return;
       exec::RunRequest request;
       std::vector<std::vector<double>> found;
       for (const Value& x : inputs) {
         request.inputs = {{"x", x}};
-        const auto answer = (*session)->run(request);
+        const auto answer = session->run(request);
         if (!answer) return check(false, "the model runs");
         for (const NamedValue& output : answer->outputs) found.push_back(to_reals(output.value.tensor));
       }
@@ -208,7 +210,7 @@ void branch(const fs::path& folder) {
       check(found == wanted, "branches give what a chain gives");
       auto after = calls_in(log);
       check((after["cuStreamWaitEvent"] > before["cuStreamWaitEvent"]) == (streams != "1"), "captures fork");
-      const auto profile = (*session)->profile(request);
+      const auto profile = session->profile(request);
       check(profile && !profile->steps.empty(), "a profile is made");
       check(calls_in(log)["cuStreamWaitEvent"] == after["cuStreamWaitEvent"], "without branches");
     }
@@ -231,20 +233,17 @@ bool is_times(const Value& value, double factor, std::int64_t count) {
 
 /// Outputs of megabytes lie in memory that is used again, but not while somebody holds them; they outlive their session.
 void large_values() {
-  auto read = wire::parse_text(sum_text, "test");
-  if (!read) return check(false, "the model is read");
-  const auto model = std::make_shared<const ir::Model>(*std::move(read));
-  const auto entry = all_backends().find("cuda", {});
+  const auto model = read(sum_text);
   std::optional<Value> kept;
   const void* first = nullptr;
   constexpr std::int64_t count = 3 << 20, odd = count + 1;
   {
-    auto session = entry->make({})->load({.model = model}, {.options = {{"cache", "off"}}});
-    if (!session) return check(false, "the session loads");
+    const auto session = load(model);
+    if (!session) return;
     for (const std::int64_t size : {count, count, odd}) {
       exec::RunRequest request;
       request.inputs = {{"x", numbers(size)}};
-      const auto answer = (*session)->run(request);
+      const auto answer = session->run(request);
       if (!answer) return check(false, "a run over millions of numbers");
       const Value &y = answer->outputs[0].value, &z = answer->outputs[1].value;
       check(is_times(y, 2, size) && is_times(z, -1, size), "both outputs");
@@ -275,15 +274,12 @@ Result<std::vector<exec::Spread>> spreads_of(exec::Session& session) {
 /// Perturbed samples of a large product: the reference's, computed on the device.
 void perturb(const fs::path& folder) {
   const fs::path log = folder / "calls";  // which the driver opened when it was first called
-  auto read = wire::parse_text(product_text, "test");
-  if (!read) return check(false, "the model is read");
-  const auto model = std::make_shared<const ir::Model>(*std::move(read));
-  const auto entry = all_backends().find("cuda", {});
-  auto session = entry->make({})->load({.model = model}, {.options = {{"cache", "off"}, {"precision", "f64"}}});
+  const auto model = read(product_text);
+  const auto session = load(model, {{"precision", "f64"}});
   auto reference = all_backends().make_perturbed()->load({.model = model}, {});
-  if (!session || !reference || !(*session)->perturbed()) return check(false, "precision=f64 has perturbed samples");
+  if (!session || !reference || !session->perturbed()) return check(false, "precision=f64 has perturbed samples");
   auto before = calls_in(log);
-  const auto found = spreads_of(**session), wanted = spreads_of(**reference);
+  const auto found = spreads_of(*session), wanted = spreads_of(**reference);
   auto after = calls_in(log);
   check(after["cuGraphLaunch"] == before["cuGraphLaunch"] + 2,
         "the device multiplies for the exact run and for the sample");
@@ -335,22 +331,18 @@ Value positions_of(const std::vector<std::int64_t>& positions) {
 /// Constants that are sent in each run give what those give that stay on the device.
 void stream_weights(const fs::path& folder) {
   const fs::path log = folder / "calls";
-  auto read = wire::parse_text(weights_text, "test");
-  if (!read) return check(false, "the model is read");
-  const auto model = std::make_shared<const ir::Model>(*std::move(read));
-  const auto entry = all_backends().find("cuda", {});
+  const auto model = read(weights_text);
   for (const std::string precision : {"f32", "f64", "f16"}) {
     std::vector<std::vector<double>> wanted;
     for (const std::string weights : {"usual", "streamed"}) {
-      auto session = entry->make({})->load(
-          {.model = model}, {.options = {{"cache", "off"}, {"precision", precision}, {"weights", weights}}});
-      if (!session) return check(false, "the session loads");
+      const auto session = load(model, {{"precision", precision}, {"weights", weights}});
+      if (!session) return;
       exec::RunRequest request;
       request.inputs = {{"x", waves({12, 40})}, {"at", positions_of({0, 2097152, 4194304, 4999999, -1})}};
       for (int run = 0; run < 2; ++run) {
         ::setenv("ONNXKIT_CUDA_HOST_EARLY", run == 0 ? "0" : "1", 1);
         const int before = calls_in(log)["cuMemcpyHtoDAsync_v2"];
-        const auto answer = (*session)->run(request);
+        const auto answer = session->run(request);
         if (!answer) return check(false, "the model runs");
         const bool sends = calls_in(log)["cuMemcpyHtoDAsync_v2"] > before;
         check(run == 0 || sends == (weights == "streamed"), "each run sends constants");
@@ -360,7 +352,7 @@ void stream_weights(const fs::path& folder) {
         check(found == wanted, "what is sent is what stays");
       }
       ::unsetenv("ONNXKIT_CUDA_HOST_EARLY");
-      const auto profile = (*session)->profile(request);
+      const auto profile = session->profile(request);
       if (!profile) return check(false, "the profile is made");
       const auto uploads = std::ranges::count(profile->steps, "upload", &exec::StepTime::op);
       check((uploads >= 2) == (weights == "streamed"), "profiles have the time of each");
@@ -387,19 +379,16 @@ g (float[40, 40] x, int64[0] at) => (float[0, 40] nothing, float[40, 40] y) {
 })";
 
 void send_for_nothing() {
-  auto read = wire::parse_text(nothing_text, "test");
-  if (!read) return check(false, "the model is read");
-  const auto model = std::make_shared<const ir::Model>(*std::move(read));
-  const auto entry = all_backends().find("cuda", {});
+  const auto model = read(nothing_text);
   std::optional<std::vector<double>> wanted;
   for (const std::string weights : {"usual", "streamed"}) {
-    auto session = entry->make({})->load({.model = model}, {.options = {{"cache", "off"}, {"weights", weights}}});
-    if (!session) return check(false, "the session loads");
+    const auto session = load(model, {{"weights", weights}});
+    if (!session) return;
     for (const char* early : {"0", "1"}) {
       ::setenv("ONNXKIT_CUDA_HOST_EARLY", early, 1);
       exec::RunRequest request;
       request.inputs = {{"x", waves({40, 40})}, {"at", positions_of({})}};
-      const auto answer = (*session)->run(request);
+      const auto answer = session->run(request);
       if (!answer) return check(false, "the model runs");
       const std::vector<double> found = to_reals(answer->outputs[1].value.tensor);
       if (!wanted) wanted = found;
