@@ -5,7 +5,7 @@
 #include <fmt/core.h>
 
 #include "libonnxkit/base/dtype/dtype.h"
-#include "libonnxkit/cuda/channels_last_outputs.h"
+#include "libonnxkit/cuda/channels_last_images.h"
 #include "libonnxkit/cuda/channels_last_weights.h"
 #include "libonnxkit/cuda/guard_masks.h"
 #include "libonnxkit/cuda/pad_channels.h"
@@ -71,7 +71,7 @@ Result<std::unique_ptr<plan::Executable>> ReadyPlan::make(plan::Plan plan, Share
   const bool has_cudnn = std::any_of(shared.libraries.begin(), shared.libraries.end(),
                                      [](const auto& library) { return library->name() == "cudnn"; });
   if (has_cudnn && has_narrow_attention(plan)) guard_masks(plan);
-  if (has_cudnn) channels_last_outputs(plan);
+  if (has_cudnn) channels_last_images(plan);
   const auto places = places_for_constants(shared);
   if (!places) return places.error();
   if (shared.most_streams > 1) place_side_by_side(plan, shared.most_streams);

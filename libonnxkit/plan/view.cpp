@@ -67,6 +67,12 @@ bool View::has_channels_last() const {
          (dims[2] == 1 || strides[2] == pixel * dims[3]) && (dims[0] == 1 || strides[0] == pixel * dims[3] * dims[2]);
 }
 
+bool View::has_channels_side_by_side() const {
+  if (rank() != 4 || (dims[1] > 1 && strides[1] != 1)) return false;
+  const auto is_apart = [&](std::size_t axis, std::int64_t least) { return dims[axis] == 1 || strides[axis] >= least; };
+  return is_apart(3, dims[1]) && is_apart(2, dims[1]) && is_apart(0, dims[1]);
+}
+
 View permuted(const View& view, std::span<const std::int64_t> order) {
   View result = view;
   for (std::size_t axis = 0; axis < order.size(); ++axis) {

@@ -34,6 +34,8 @@ struct View {
 
   /// An image [n, c, h, w] with channels side by side and pixels evenly apart, row by row and image by image.
   bool has_channels_last() const;
+  /// The same, but that rows and images may lie further apart, or have other rows between them.
+  bool has_channels_side_by_side() const;
 
   bool operator==(const View&) const = default;
 };

@@ -104,6 +104,8 @@ struct Window {
   std::int64_t pad_top = 0,
                pad_left = 0;  ///< what the window covers beyond the other two borders counts as padding as well
   std::int64_t in_pixel_stride = 1, out_pixel_stride = 1;  ///< at least the channels of the input and of the output
+  std::int64_t in_row_stride = 0, in_image_stride = 0;     ///< 0: rows, or images, follow one another
+  std::int64_t out_row_stride = 0, out_image_stride = 0;   ///< the same; of a convolution only
 };
 
 struct Convolution {

@@ -259,6 +259,21 @@ namespace {
 int64_t taps_of(const Window& window) { return window.kernel_height * window.kernel_width; }
 int64_t pixels_of(const Window& window) { return window.images * window.out_height * window.out_width; }
 
+/// Calls f(pixels, offset of the first of them in the output) for pixels that are evenly apart there: all of them, or those of a row.
+template <class F>
+void for_even_pixels(const Window& window, PixelRange pixels, const F& f) {
+  if (window.out_row_stride == 0 && window.out_image_stride == 0)
+    return f(pixels, pixels.first * window.out_pixel_stride);
+  const int64_t end = pixels.first + pixels.rows;
+  while (pixels.first < end) {
+    const int64_t x = pixels.first % window.out_width, row = pixels.first / window.out_width;
+    pixels.rows = std::min(end - pixels.first, window.out_width - x);
+    f(pixels, row / window.out_height * window.out_image_stride + row % window.out_height * window.out_row_stride +
+                  x * window.out_pixel_stride);
+    pixels.first += pixels.rows;
+  }
+}
+
 /// How a convolution is computed.
 struct Form {
   bool depthwise;       ///< one input channel for each output channel
@@ -314,7 +329,8 @@ struct ConvolutionTask {
     }
   }
 
-  void run(Table& table, float* patches, PixelRange pixels, int64_t group, int64_t first_panel, int64_t panels) const {
+  void run(Table& table, float* patches, PixelRange pixels, int64_t offset, int64_t group, int64_t first_panel,
+           int64_t panels) const {
     const Window& window = convolution.window;
     const int64_t k = form.k(window);
     PanelTask task;
@@ -330,7 +346,7 @@ struct ConvolutionTask {
     const bool cached = taps_of(window) > 1 || task.rows * k <= cached_floats();
     task.panel_group = cached ? 1 : std::max<int64_t>(cached_floats() / (task.rows * isa.panel_columns), 1);
     task.column_offset = group * form.out_channels;
-    task.c = out + pixels.first * window.out_pixel_stride + task.column_offset;
+    task.c = out + offset + task.column_offset;
     task.c_stride = window.out_pixel_stride;
     isa.multiply(task, epilogue);
   }
@@ -342,7 +358,9 @@ void convolve_depthwise(ThreadPool& threads, const Convolution& convolution, con
   const double products = static_cast<double>(taps_of(window)) * static_cast<double>(window.channels);
   const auto grain = static_cast<int64_t>(task_products / 8 / std::max(products, 1.0)) + 1;
   threads.for_range(pixels_of(window), grain, [&](int64_t first, int64_t last) {
-    isa.depthwise(window, in, weights, {first, last - first}, out, epilogue);
+    for_even_pixels(window, {first, last - first}, [&](PixelRange pixels, int64_t offset) {
+      isa.depthwise(window, in, weights, pixels, out + offset, epilogue);
+    });
   });
 }
 
@@ -445,7 +463,9 @@ void convolve(ThreadPool& threads, const Convolution& convolution, const float* 
       const PixelRange range{pixel, std::min(division.block_rows, pixels - pixel)};
       const int64_t panel = index % division.column_blocks * division.task_panels;
       const int64_t count = std::min(division.task_panels, panels - panel);
-      for (int64_t set = 0; set < sets; ++set) task.run(table, patches.get(), range, set, panel, count);
+      for_even_pixels(window, range, [&](PixelRange part, int64_t offset) {
+        for (int64_t set = 0; set < sets; ++set) task.run(table, patches.get(), part, offset, set, panel, count);
+      });
     }
   });
 }

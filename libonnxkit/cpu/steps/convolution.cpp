@@ -42,8 +42,10 @@ class ConvolutionKernel : public Kernel {
   std::vector<std::int64_t> offsets_;
 };
 
-/// A view of the sizes of the output [n, c, h, w], as [pixels, channels]. The plan joins only what allows it.
-std::optional<View> as_pixels(const View& view, const View& output) {
+/// A view of the sizes of the output [n, c, h, w], as [pixels, channels]; pixels of the output are counted wherever they lie. The plan joins only what
+/// allows it.
+std::optional<View> as_pixels(const View& view, View output) {
+  output.strides = {output.size() / output.dims[0], 1, output.dims[1] * output.dims[3], output.dims[1]};
   const View* both[] = {&output, &view};
   const plan::Loops loops = plan::joined_loops(both);
   View result = view;
@@ -72,7 +74,7 @@ Result<std::unique_ptr<StepEpilogue>> convolution_epilogue(const plan::Step& ste
 
 std::optional<std::string> refuse_convolution(const plan::Plan& plan, const plan::Step& step) {
   for (const View* image : {&step.inputs[0], &step.outputs[0]}) {
-    if (image->type != ElementType::float32 || !image->has_channels_last())
+    if (image->type != ElementType::float32 || !image->has_channels_side_by_side())
       return "an image that is not float32 with channels side by side";
   }
   const View& filter = step.inputs[1];

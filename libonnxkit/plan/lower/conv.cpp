@@ -1,8 +1,5 @@
-#include <algorithm>
-#include <iterator>
-
 #include "libonnxkit/base/dtype/dtype.h"
-#include "libonnxkit/plan/images.h"
+#include "libonnxkit/plan/convolve.h"
 
 namespace onnxkit::plan {
 namespace {
@@ -20,28 +17,7 @@ Dims with_height_dims(Dims dims) {
   return dims;
 }
 
-/// [n, c, d, h, w] with channels side by side, of these sizes.
-View make_volume(LowerCall& call, const Dims& dims) {
-  View view = call.make(ElementType::float32, dims);
-  view.strides = {element_count(std::span(dims).subspan(1)), 1, dims[1] * dims[3] * dims[4], dims[1] * dims[4],
-                  dims[1]};
-  return view;
-}
-
-View volume_of(LowerCall& call, const View& view) {
-  const View result = make_volume(call, view.dims);
-  Expression e;
-  e.convert(e.input(0, lane_of(view.type)), Lane::f32);
-  call.emit_map(e, {view}, result);
-  return result;
-}
-
-/// A volume as images: each slice one, or each column of depth a line of pixels.
-View slices_of(View v) {
-  v.strides = {v.strides[2], 1, v.strides[3], v.strides[4]};
-  v.dims = {v.dims[0] * v.dims[2], v.dims[1], v.dims[3], v.dims[4]};
-  return v;
-}
+/// A volume as images: each column of depth is a line of pixels.
 View columns_of(View v) {
   v.strides = {v.strides[0], 1, v.strides[2], v.strides[4]};
   v.dims = {v.dims[0], v.dims[1], v.dims[2], v.dims[3] * v.dims[4]};
@@ -60,7 +36,7 @@ Unlowered lower_volume_pool(LowerCall& call) {
   if (const auto reason = unfit_volume(call)) return reason;
   const Window g = window_geometry(call, *call.integers("kernel_shape"));
   const Dims out = call.output_dims(0);
-  const View volume = volume_of(call, call.input(0));
+  const View volume = padded_volume(call, call.input(0), 0, 0).view;
   const auto with = [&](Dims kernel, Dims strides, Dims dilations, Dims pads) {
     PoolParameters p;
     p.is_maximum = is_maximum;
@@ -82,59 +58,18 @@ Unlowered lower_volume_pool(LowerCall& call) {
   return std::nullopt;
 }
 
-/// One plane of filters [m, c, d, h, w].
-View plane_of(LowerCall& call, const std::vector<double>& numbers, const Dims& dims, std::int64_t plane) {
-  const std::int64_t size = dims[3] * dims[4], filters = dims[0] * dims[1];
-  std::vector<float> weights;
-  for (std::int64_t i = 0; i < filters; ++i) {
-    const auto from = numbers.begin() + (i * dims[2] + plane) * size;
-    std::transform(from, from + size, std::back_inserter(weights), [](double x) { return static_cast<float>(x); });
-  }
-  return call.constant(weights, {dims[0], dims[1], dims[3], dims[4]});
-}
-
-/// Of a volume: for each plane of the filters a convolution of slices, added to those before.
 Unlowered lower_volume_conv(LowerCall& call) {
   if (const auto reason = unfit_volume(call)) return reason;
-  const auto numbers = call.constant_reals(1);
-  if (!numbers) return "the weights are not constant";
-  const View filter = call.input(1);
-  const Dims out = call.output_dims(0);
-  const Window g = window_geometry(call, Dims(filter.dims.begin() + 2, filter.dims.end()));
-  Dims padded = call.input_dims(0);
-  padded[2] += g.pads[0] + g.pads[3];
-  const View volume = make_volume(call, padded);
-  if (padded[2] != call.input_dims(0)[2]) fill(call, volume, 0);
-  Expression same;
-  same.convert(same.input(0, lane_of(call.input(0).type)), Lane::f32);
-  call.emit_map(same, {call.input(0)}, sliced(volume, 2, g.pads[0], 1, call.input_dims(0)[2]));
-  std::optional<View> sum;
-  for (std::int64_t plane = 0; plane < g.kernel[0]; ++plane) {
-    View slices = sliced(volume, 2, plane * g.dilations[0], g.strides[0], out[2]);
-    if (slices.dims[0] > 1 || g.strides[0] > 1) slices = volume_of(call, slices);
-    const View weights = plane_of(call, *numbers, filter.dims, plane);
-    ConvolutionParameters parameters;
-    parameters.groups = call.integer("group", 1);
-    parameters.strides = {g.strides[1], g.strides[2]};
-    parameters.dilations = {g.dilations[1], g.dilations[2]};
-    parameters.pads = {g.pads[1], g.pads[2], g.pads[4], g.pads[5]};
-    const View result = make_volume(call, out);
-    std::vector<View> inputs = {slices_of(slices), weights};
-    const Expression::Number own = parameters.epilogue.input(0, Lane::f32);
-    if (sum) {
-      parameters.epilogue.apply(Operation::add, own, parameters.epilogue.input(1, Lane::f32));
-      inputs.push_back(slices_of(*sum));
-    } else if (call.has_input(2)) {
-      const View bias = call.input(2);
-      parameters.epilogue.apply(Operation::add, own, parameters.epilogue.input(1, lane_of(bias.type)));
-      inputs.push_back(broadcast_to(*reshaped(bias, {bias.dims[0], 1, 1}), slices_of(result).dims));
-    } else {
-      parameters.epilogue = Expression();
-    }
-    call.emit(convolution_step, std::move(inputs), {slices_of(result)}, std::move(parameters));
-    sum = result;
-  }
-  call.set_output(0, *sum);
+  Filters filters(call);
+  const Dims& filter = filters.all().dims;
+  const Convolved convolved{.filters = filters.all(),
+                            .window = window_geometry(call, Dims(filter.begin() + 2, filter.end())),
+                            .groups = call.integer("group", 1),
+                            .bias = bias_of(call)};
+  const View result = make_volume(call, call.output_dims(0));
+  convolve_volume(call, filters, padded_volume(call, call.input(0), convolved.window.pads[0], convolved.window.pads[3]),
+                  convolved, result);
+  call.set_output(0, result);
   return std::nullopt;
 }
 
@@ -176,24 +111,13 @@ Unlowered lower_conv(LowerCall& call) {
   const bool is_line = call.input_dims(0).size() == 3;
   const Dims& weights = call.input_dims(1);
   Window g = window_geometry(call, Dims(weights.begin() + 2, weights.end()));
-  if (is_line) g = with_height(std::move(g));
-  View image = call.input(0), filter = call.input(1);
-  if (is_line) image = with_height(image), filter = with_height(filter);
-  if (!call.is_constant(1)) filter = channels_last(call, filter);
-  ConvolutionParameters parameters;
-  parameters.groups = call.integer("group", 1);
-  parameters.strides = g.strides;
-  parameters.dilations = g.dilations;
-  parameters.pads = g.pads;
+  View image = call.input(0);
+  if (is_line) image = with_height(image), g = with_height(std::move(g));
   const View output = make_channels_last(call, with_height_dims(call.output_dims(0)));
-  std::vector<View> inputs = {channels_last(call, image), filter};
-  if (call.has_input(2)) {
-    const Expression::Number sum = parameters.epilogue.input(0, Lane::f32);
-    const View bias = call.input(2);
-    parameters.epilogue.apply(Operation::add, sum, parameters.epilogue.input(1, lane_of(bias.type)));
-    inputs.push_back(broadcast_to(*reshaped(bias, {bias.dims[0], 1, 1}), output.dims));
-  }
-  call.emit(convolution_step, std::move(inputs), {output}, std::move(parameters));
+  Filters filters(call);
+  convolve_image(call, filters, channels_last(call, image),
+                 {.filters = filters.all(), .window = g, .groups = call.integer("group", 1), .bias = bias_of(call)},
+                 output);
   give_image(call, output);
   return std::nullopt;
 }

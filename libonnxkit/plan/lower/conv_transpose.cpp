@@ -1,26 +1,54 @@
 #include <algorithm>
+#include <numeric>
 
-#include "libonnxkit/plan/images.h"
+#include "libonnxkit/plan/convolve.h"
 
-// ConvTranspose: a convolution of the image with zeros between its elements, by the filters turned round.
+// ConvTranspose: of every stride-th position along each axis of the output, a phase, only some taps of the filters are summed. So each phase is a
+// convolution of stride 1 by these taps, turned round.
 namespace onnxkit::plan {
 namespace {
 
-/// [m, c / groups, kernel], of filters [c, m / groups, kernel], turned round.
-std::vector<float> turned_filters(const std::vector<double>& weights, const Dims& dims, std::int64_t groups) {
-  const std::int64_t channels = dims[0] / groups, filters = dims[1];
-  const std::int64_t taps = element_count(std::span(dims).subspan(2));
-  std::vector<float> turned;
-  turned.reserve(weights.size());
-  for (std::int64_t m = 0; m < groups * filters; ++m) {
-    for (std::int64_t c = 0; c < channels; ++c) {
-      const std::int64_t channel = m / filters * channels + c;
-      const auto from = (channel * filters + m % filters) * taps;
-      for (std::int64_t tap = taps; tap-- > 0;)
-        turned.push_back(static_cast<float>(weights[static_cast<std::size_t>(from + tap)]));
-    }
+/// Along one axis: the positions first + i * stride of the output, and the taps that reach them.
+struct Phase {
+  std::int64_t first = 0, count = 0;                      ///< of the output
+  std::int64_t tap = 0, tap_step = 1, taps = 0;           ///< of the kernel
+  std::int64_t dilation = 1, pad_begin = 0, pad_end = 0;  ///< of the convolution; pads may be negative
+
+  /// Not only zeros beside the image.
+  bool sees(std::int64_t in) const { return pad_begin > -in && pad_end > -in && pad_begin + pad_end > -in; }
+};
+
+struct Axis {
+  std::int64_t in, out, kernel, stride, dilation;
+  std::int64_t begin;  ///< positions of what the windows write in front of the output
+};
+
+/// Output o gets image i times tap k where i * stride + k * dilation = o + begin: taps of one phase are stride / shared apart.
+Phase phase_of_tap(const Axis& axis, std::int64_t tap) {
+  const std::int64_t shared = std::gcd(axis.stride, axis.dilation);
+  Phase phase{.tap = tap, .tap_step = axis.stride / shared, .dilation = axis.dilation / shared};
+  const std::int64_t behind = (tap * axis.dilation - axis.begin) % axis.stride;
+  phase.first = behind < 0 ? behind + axis.stride : behind;
+  phase.count = (axis.out - phase.first + axis.stride - 1) / axis.stride;
+  phase.taps = (axis.kernel - tap - 1) / phase.tap_step + 1;
+  const std::int64_t image = (phase.first + axis.begin - tap * axis.dilation) / axis.stride;
+  phase.pad_begin = (phase.taps - 1) * phase.dilation - image;
+  phase.pad_end = phase.count + image - axis.in;
+  return phase;
+}
+
+/// The taps that begin a phase.
+std::int64_t first_taps(const Axis& axis) {
+  return std::min(axis.kernel, axis.stride / std::gcd(axis.stride, axis.dilation));
+}
+
+std::vector<Phase> phases_of(const Axis& axis) {
+  std::vector<Phase> phases;
+  for (std::int64_t tap = 0; tap < first_taps(axis); ++tap) {
+    const Phase phase = phase_of_tap(axis, tap);
+    if (phase.first < axis.out && phase.sees(axis.in)) phases.push_back(phase);
   }
-  return turned;
+  return phases;
 }
 
 /// How many positions the result lies behind the start of what the windows write.
@@ -35,67 +63,148 @@ std::int64_t begin_of(LowerCall& call, const Window& window, std::size_t axis, s
   return mode == "SAME_UPPER" ? total / 2 : total - total / 2;
 }
 
-/// The image with zeros, such that windows of stride 1 without padding give the result.
-View spread_image(LowerCall& call, const View& image, const Dims& out, const Window& window, const Dims& begins) {
-  Dims dims = image.dims;
-  for (std::size_t i = 0; i < begins.size(); ++i)
-    dims[i + 2] = out[i + 2] + (window.kernel[i] - 1) * window.dilations[i];
-  const View canvas = make_channels_last(call, dims);
-  fill(call, canvas, 0);
-  Expression same;
-  View from = image, to = canvas;
-  for (std::size_t i = 0; i < begins.size(); ++i) {
-    const std::int64_t stride = window.strides[i];
-    const std::int64_t shift = (window.kernel[i] - 1) * window.dilations[i] - begins[i];
-    const std::int64_t first = shift >= 0 ? 0 : (-shift + stride - 1) / stride;
-    const std::int64_t last = std::min(image.dims[i + 2], (dims[i + 2] - 1 - shift + stride) / stride);
-    if (dims[i + 2] - 1 - shift < 0 || last <= first) return canvas;
-    from = sliced(from, i + 2, first, 1, last - first);
-    to = sliced(to, i + 2, first * stride + shift, stride, last - first);
+/// The axes of the images, with a height for lines.
+std::vector<Axis> axes_of(LowerCall& call) {
+  const Dims &in = call.input_dims(0), &filter = call.input_dims(1), out = call.output_dims(0);
+  const Window window = window_geometry(call, Dims(filter.begin() + 2, filter.end()));
+  const auto added = call.integers("output_padding").value_or(Dims(window.kernel.size(), 0));
+  std::vector<Axis> axes;
+  if (in.size() == 3) axes.push_back({.in = 1, .out = 1, .kernel = 1, .stride = 1, .dilation = 1, .begin = 0});
+  for (std::size_t i = 0; i < window.kernel.size(); ++i)
+    axes.push_back({.in = in[i + 2],
+                    .out = out[i + 2],
+                    .kernel = window.kernel[i],
+                    .stride = window.strides[i],
+                    .dilation = window.dilations[i],
+                    .begin = begin_of(call, window, i, in[i + 2], out[i + 2], added[i])});
+  return axes;
+}
+
+/// Filters [c, m / groups, kernel] as [groups, m / groups, c / groups, kernel].
+View turned_filters(View filters, std::int64_t groups, bool is_line) {
+  if (is_line) filters = with_height(filters);
+  filters.dims[0] /= groups;
+  filters.dims.insert(filters.dims.begin(), groups);
+  filters.strides.insert(filters.strides.begin(), filters.strides[0] * filters.dims[1]);
+  std::swap(filters.dims[1], filters.dims[2]);
+  std::swap(filters.strides[1], filters.strides[2]);
+  return filters;
+}
+
+/// One phase along each axis: which part of the output it writes, by which filters.
+struct Part {
+  View output;
+  Convolved convolved;
+};
+Part part_of(const std::vector<Axis>& axes, const std::vector<Phase>& phases, View output, View filters) {
+  Part part;
+  Window& window = part.convolved.window;
+  window.strides.assign(axes.size(), 1);
+  window.pads.assign(2 * axes.size(), 0);
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const Phase& phase = phases[i];
+    output = sliced(output, i + 2, phase.first, axes[i].stride, phase.count);
+    const std::int64_t last_tap = phase.tap + (phase.taps - 1) * phase.tap_step;
+    filters = sliced(filters, filters.rank() - axes.size() + i, last_tap, -phase.tap_step, phase.taps);
+    window.kernel.push_back(phase.taps);
+    window.dilations.push_back(phase.dilation);
+    window.pads[i] = phase.pad_begin;
+    window.pads[axes.size() + i] = phase.pad_end;
   }
-  same.convert(same.input(0, lane_of(from.type)), Lane::f32);
-  call.emit_map(same, {from}, to);
-  return canvas;
+  part.output = std::move(output);
+  part.convolved.filters = std::move(filters);
+  return part;
+}
+
+/// A phase of each axis, in all combinations.
+std::vector<std::vector<Phase>> combinations_of(const std::vector<Axis>& axes) {
+  std::vector<std::vector<Phase>> all = {{}};
+  for (const Axis& axis : axes) {
+    std::vector<std::vector<Phase>> longer;
+    for (const Phase& phase : phases_of(axis)) {
+      for (const auto& known : all) {
+        longer.push_back(known);
+        longer.back().push_back(phase);
+      }
+    }
+    all = std::move(longer);
+  }
+  return all;
+}
+
+/// What no tap reaches.
+void write_bias(LowerCall& call, const View& output) {
+  const auto bias = bias_of(call);
+  if (!bias) return fill(call, output, 0);
+  Expression e;
+  e.convert(e.input(0, lane_of(bias->type)), Lane::f32);
+  Dims dims(output.rank() - 1, 1);
+  dims[0] = bias->dims[0];
+  call.emit_map(e, {*reshaped(*bias, dims)}, output);
+}
+
+/// The bias, or zeros, where the convolutions leave positions of the output out.
+void write_rest(LowerCall& call, const std::vector<Axis>& axes, const std::vector<std::vector<Phase>>& combinations,
+                const View& output) {
+  std::int64_t written = 0, all = 1;
+  for (const auto& phases : combinations)
+    written += std::accumulate(phases.begin(), phases.end(), std::int64_t{1},
+                               [](std::int64_t count, const Phase& phase) { return count * phase.count; });
+  for (const Axis& axis : axes) all *= axis.out;
+  if (written != all) write_bias(call, output);
+}
+
+PaddedVolume volume_for(LowerCall& call, const std::vector<std::vector<Phase>>& combinations) {
+  std::int64_t front = 0, behind = 0;
+  for (const auto& phases : combinations) {
+    front = std::max(front, phases[0].pad_begin);
+    behind = std::max(behind, phases[0].pad_end);
+  }
+  return padded_volume(call, call.input(0), front, behind);
+}
+
+Unlowered unfit_images(LowerCall& call) {
+  const std::size_t rank = call.input_dims(0).size();
+  if (call.since() < 11) return "an old version";
+  if (rank < 3 || rank > 5) return "only images of one to three axes";
+  if (!is_narrow_real(call.output_type(0))) return "only for numbers of 32 bits and less";
+  if (call.input(0).size() == 0 || element_count(call.output_dims(0)) == 0) return "without elements";
+  return std::nullopt;
 }
 
 Unlowered lower_conv_transpose(LowerCall& call) {
-  if (call.since() < 11) return "an old version";
+  if (const auto reason = unfit_images(call)) return reason;
   const std::size_t rank = call.input_dims(0).size();
-  if (rank != 3 && rank != 4) return "only images of one or two axes";
-  if (!is_narrow_real(call.output_type(0))) return "only for numbers of 32 bits and less";
-  if (call.input(0).size() == 0 || element_count(call.output_dims(0)) == 0) return "without elements";
-  const auto weights = call.constant_reals(1);
-  if (!weights) return "the weights are not constant";
-  Dims filter = call.input_dims(1), out = call.output_dims(0);
-  Window window = window_geometry(call, Dims(filter.begin() + 2, filter.end()));
-  const auto added = call.integers("output_padding").value_or(Dims(rank - 2, 0));
-  Dims begins;
-  for (std::size_t i = 0; i + 2 < rank; ++i)
-    begins.push_back(begin_of(call, window, i, call.input_dims(0)[i + 2], out[i + 2], added[i]));
-  View image = call.input(0);
-  if (rank == 3) {
-    image = with_height(image);
-    window = with_height(std::move(window));
-    out.insert(out.begin() + 2, 1);
-    filter.insert(filter.begin() + 2, 1);
-    begins.insert(begins.begin(), 0);
+  const std::vector<Axis> axes = axes_of(call);
+  constexpr std::int64_t most_parts = 1024;
+  std::int64_t parts = 1;
+  for (const Axis& axis : axes) {
+    if (first_taps(axis) > most_parts / parts) return "its strides ask for many convolutions";
+    parts *= first_taps(axis);
   }
-  ConvolutionParameters parameters;
-  parameters.groups = call.integer("group", 1);
-  const Dims turned = {filter[1] * parameters.groups, filter[0] / parameters.groups, filter[2], filter[3]};
-  parameters.strides = {1, 1};
-  parameters.dilations = window.dilations;
-  parameters.pads = {0, 0, 0, 0};
-  const View output = make_channels_last(call, out);
-  std::vector<View> inputs = {spread_image(call, image, out, window, begins),
-                              call.constant(turned_filters(*weights, filter, parameters.groups), turned)};
-  if (call.has_input(2)) {
-    const View bias = call.input(2);
-    const Expression::Number sum = parameters.epilogue.input(0, Lane::f32);
-    parameters.epilogue.apply(Operation::add, sum, parameters.epilogue.input(1, lane_of(bias.type)));
-    inputs.push_back(broadcast_to(*reshaped(bias, {bias.dims[0], 1, 1}), output.dims));
+  const auto combinations = combinations_of(axes);
+  Dims out = call.output_dims(0);
+  if (rank == 3) out.insert(out.begin() + 2, 1);
+  const View output = rank == 5 ? make_volume(call, out) : make_channels_last(call, out);
+  write_rest(call, axes, combinations, output);
+  Filters filters(call);
+  const std::int64_t groups = call.integer("group", 1);
+  const View turned = turned_filters(filters.all(), groups, rank == 3);
+  const auto write_parts = [&](const auto& convolve) {
+    for (const auto& phases : combinations) {
+      Part part = part_of(axes, phases, output, turned);
+      part.convolved.groups = groups;
+      part.convolved.bias = bias_of(call);
+      convolve(part);
+    }
+  };
+  if (rank == 5) {
+    const PaddedVolume volume = volume_for(call, combinations);
+    write_parts([&](const Part& part) { convolve_volume(call, filters, volume, part.convolved, part.output); });
+  } else {
+    const View image = channels_last(call, rank == 3 ? with_height(call.input(0)) : call.input(0));
+    write_parts([&](const Part& part) { convolve_image(call, filters, image, part.convolved, part.output); });
   }
-  call.emit(convolution_step, std::move(inputs), {output}, std::move(parameters));
   give_image(call, output);
   return std::nullopt;
 }

@@ -59,21 +59,45 @@ void for_taps(const cpu::Window& w, int64_t pixel, const Use& use) {
 
 int64_t pixels_of(const cpu::Window& w) { return w.images * w.out_height * w.out_width; }
 
+/// Where pixels of the input and the output lie.
+int64_t in_place(const cpu::Window& w, int64_t pixel) {
+  const int64_t row_stride = w.in_row_stride != 0 ? w.in_row_stride : w.width * w.in_pixel_stride;
+  const int64_t image_stride = w.in_image_stride != 0 ? w.in_image_stride : w.height * row_stride;
+  const int64_t row = pixel / w.width;
+  return row / w.height * image_stride + row % w.height * row_stride + pixel % w.width * w.in_pixel_stride;
+}
+int64_t out_place(const cpu::Window& w, int64_t pixel) {
+  if (w.out_row_stride == 0) return pixel * w.out_pixel_stride;
+  const int64_t row = pixel / w.out_width;
+  return row / w.out_height * w.out_image_stride + row % w.out_height * w.out_row_stride +
+         pixel % w.out_width * w.out_pixel_stride;
+}
+
+enum class Gaps { none, between_pixels, between_rows };
+
+void leave_gaps(cpu::Window& w, Gaps gaps) {
+  if (gaps == Gaps::none) return;
+  w.in_pixel_stride += 3, w.out_pixel_stride += 2;
+  if (gaps == Gaps::between_pixels) return;
+  w.in_row_stride = w.width * w.in_pixel_stride + 5, w.in_image_stride = w.height * w.in_row_stride + 7;
+  w.out_row_stride = w.out_width * w.out_pixel_stride + 9, w.out_image_stride = w.out_height * w.out_row_stride + 11;
+}
+
 struct ConvolutionTest {
   cpu::Convolution convolution;
   Floats in, weights, bias;
   int64_t taps, of_group;
 
-  ConvolutionTest(const Case& c, bool gaps) {
+  ConvolutionTest(const Case& c, Gaps gaps) {
     cpu::Window& w = convolution.window;
     w = window_of(c);
-    if (gaps) w.in_pixel_stride += 3, w.out_pixel_stride += 2;
+    leave_gaps(w, gaps);
     convolution.out_channels = c.out_channels;
     convolution.groups = c.groups;
     taps = w.kernel_height * w.kernel_width;
     of_group = c.channels / c.groups;
     // What lies beyond an image's last channel is not there to be read.
-    in = random_floats((w.images * w.height * w.width - 1) * w.in_pixel_stride + w.channels, 1);
+    in = random_floats(in_place(w, w.images * w.height * w.width - 1) + w.channels, 1);
     weights = random_floats(c.out_channels * of_group * taps, 2);
     bias = random_floats(c.out_channels, 3);
   }
@@ -81,7 +105,7 @@ struct ConvolutionTest {
   Floats run(ThreadPool& threads, const cpu::Isa& isa) const {
     Floats packed = filled(cpu::packed_weights_floats(convolution, isa));
     cpu::pack_weights(threads, packed.data(), weights.data(), convolution, isa);
-    Floats out = filled(pixels_of(convolution.window) * convolution.window.out_pixel_stride);
+    Floats out = filled(out_place(convolution.window, pixels_of(convolution.window) - 1) + convolution.out_channels);
     cpu::Epilogue epilogue;
     epilogue.bias = bias.data();
     epilogue.clamps = true;
@@ -96,28 +120,25 @@ struct ConvolutionTest {
     const int64_t first = o / (convolution.out_channels / convolution.groups) * of_group;
     for_taps(convolution.window, pixel, [&](int64_t tap, int64_t of_in) {
       for (int64_t c = 0; c < of_group; ++c) {
-        sum.add(double{in[static_cast<std::size_t>(of_in * convolution.window.in_pixel_stride + first + c)]} *
+        sum.add(double{in[static_cast<std::size_t>(in_place(convolution.window, of_in) + first + c)]} *
                 weights[static_cast<std::size_t>((o * of_group + c) * taps + tap)]);
       }
     });
     return sum;
   }
 
-  int64_t faults(const Floats& out) const {
-    const int64_t stride = convolution.window.out_pixel_stride;
+  /// Wrong numbers, and numbers that were written in gaps.
+  int64_t faults(Floats out) const {
     int64_t faults = 0;
     for (int64_t pixel = 0; pixel < pixels_of(convolution.window); ++pixel) {
-      for (int64_t o = 0; o < stride; ++o) {
-        const float found = out[static_cast<std::size_t>(pixel * stride + o)];
-        if (o >= convolution.out_channels) {
-          faults += found != not_written;
-          continue;
-        }
+      for (int64_t o = 0; o < convolution.out_channels; ++o) {
         const Sum sum = sum_of(pixel, o);
+        float& found = out[static_cast<std::size_t>(out_place(convolution.window, pixel) + o)];
         faults += !(std::abs(found - std::clamp(sum.value, -1.0, 8.0)) <= sum.bound());
+        found = not_written;
       }
     }
-    return faults;
+    return faults + std::count_if(out.begin(), out.end(), [](float x) { return x != not_written; });
   }
 };
 
@@ -126,7 +147,7 @@ double pooled(const cpu::Pooling& pooling, const Floats& in, int64_t pixel, int6
   const cpu::Window& w = pooling.window;
   double most = -std::numeric_limits<double>::infinity(), sum = 0, count = 0;
   for_taps(w, pixel, [&](int64_t, int64_t of_in) {
-    const double x = in[static_cast<std::size_t>(of_in * w.in_pixel_stride + channel)];
+    const double x = in[static_cast<std::size_t>(in_place(w, of_in) + channel)];
     most = std::isnan(x) || std::isnan(most) ? std::numeric_limits<double>::quiet_NaN() : std::max(most, x);
     sum += x;
     ++count;
@@ -147,12 +168,12 @@ double pooled(const cpu::Pooling& pooling, const Floats& in, int64_t pixel, int6
 
 }  // namespace
 
-TEST_CASE("convolutions of all forms are right, with room between pixels and on any number of threads") {
+TEST_CASE("convolutions of all forms are right, with room between pixels and rows and on any number of threads") {
   ThreadPool one(1), three(3);
   on_each_isa([&](const cpu::Isa& isa) {
     for (const Case& c : cases) {
       CAPTURE(&c - cases);
-      for (const bool gaps : {false, true}) {
+      for (const Gaps gaps : {Gaps::none, Gaps::between_pixels, Gaps::between_rows}) {
         const ConvolutionTest test(c, gaps);
         const Floats out = test.run(one, isa);
         CHECK(test.faults(out) == 0);
@@ -172,7 +193,7 @@ TEST_CASE("a convolution adds a residual before it clamps and finishes") {
   };
   on_each_isa([&](const cpu::Isa& isa) {
     for (const int64_t groups : {1, 4, 20}) {
-      ConvolutionTest test({5, 6, 20, 20, groups, 3, 3, 1, 1, 1}, false);
+      ConvolutionTest test({5, 6, 20, 20, groups, 3, 3, 1, 1, 1}, Gaps::none);
       Floats packed = filled(cpu::packed_weights_floats(test.convolution, isa));
       cpu::pack_weights(one, packed.data(), test.weights.data(), test.convolution, isa);
       const Floats residual = random_floats(5 * 6 * 20, 9);
@@ -205,11 +226,14 @@ TEST_CASE("poolings of all forms are right, and a maximum passes NaN on") {
         pooling.window = window_of(c);
         pooling.window.out_pixel_stride = c.channels + 1;
         pooling.window.in_pixel_stride = c.channels + turn % 2;
+        if (turn % 2 == 1) pooling.window.in_row_stride = (c.width + 1) * pooling.window.in_pixel_stride;
         pooling.kind = turn < 2 ? cpu::Pooling::Kind::max : cpu::Pooling::Kind::average;
         pooling.count_include_pad = turn >= 4;
         pooling.pad_bottom = pooling.pad_right = c.pad / 2;
-        Floats in = random_floats(c.images * c.height * c.width * pooling.window.in_pixel_stride, 4);
-        if (turn == 1) in[in.size() / 2] = std::numeric_limits<float>::quiet_NaN();
+        Floats in = random_floats(in_place(pooling.window, c.images * c.height * c.width - 1) + c.channels, 4);
+        if (turn == 1)
+          in[static_cast<std::size_t>(in_place(pooling.window, c.images * c.height * c.width / 2))] =
+              std::numeric_limits<float>::quiet_NaN();
         Floats out = filled(pixels_of(pooling.window) * (c.channels + 1)), again = out;
         cpu::pool(one, pooling, in.data(), out.data(), isa);
         cpu::pool(three, pooling, in.data(), again.data(), isa);
