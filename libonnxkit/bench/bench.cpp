@@ -63,6 +63,15 @@ std::vector<std::vector<double>> times_of(const std::vector<BenchRound>& rounds,
   return times;
 }
 
+/// The mean of each round: see BenchSideReport::cpu. Empty when one run lacks the time.
+std::vector<std::vector<double>> cpu_means(const std::vector<BenchRound>& rounds) {
+  std::vector<std::vector<double>> means;
+  for (const std::vector<double>& round : times_of(rounds, &RunTime::cpu))
+    if (!round.empty())
+      means.push_back({std::accumulate(round.begin(), round.end(), 0.0) / static_cast<double>(round.size())});
+  return means;
+}
+
 std::vector<double> medians(const std::vector<std::vector<double>>& groups) {
   std::vector<double> values;
   for (const std::vector<double>& group : groups)
@@ -96,6 +105,7 @@ struct Contender {
   int runs_in_round = 1;
   std::uint64_t kept_bytes = 0;  ///< of what our process grew by when it was loaded
   double run_seconds = 0;        ///< at the end of the warm-up
+  double cpu_before = 0;         ///< seconds that its process, if it has one, had computed before it was measured
 
   bool is_running() const { return !report->failure; }
 };
@@ -131,6 +141,7 @@ class Measurement {
                                          [](const BenchSideReport& side) { return side.rounds.empty(); }))
       return make_error("cancelled", "the measurement was stopped");
     if (options_.judges && !report_.cancelled) judge();
+    stopped();
     return std::move(report_);
   }
 
@@ -165,12 +176,13 @@ class Measurement {
     }
   }
 
-  static void open(Contender& contender) {
+  void open(Contender& contender) {
     constexpr int many = 1000;
     if (auto opened = contender.side->open(many); !opened) fail(contender, std::move(opened).error());
   }
 
-  static void fail(Contender& contender, Error error) {
+  void fail(Contender& contender, Error error) {
+    add_worker_cpu(contender);
     contender.report->failure = std::move(error);
     contender.report->failed_at = contender.side_report.failed_at;
     contender.side->close();
@@ -201,7 +213,6 @@ class Measurement {
     contender.outputs = std::move(measured->outputs);
     if (const auto bytes = measured->device_bytes)
       contender.report->device_bytes = std::max(*bytes, contender.report->device_bytes.value_or(0));
-    for (const RunTime& time : measured->times) worker_cpu_ += time.cpu.value_or(0);
     return std::move(measured->times);
   }
 
@@ -258,7 +269,6 @@ class Measurement {
 
   /// As often as loading again takes no more than half of the time for measuring.
   std::size_t starts_for(double loading_seconds) const {
-    if (contenders_.size() < 2) return 1;
     const double again = options_.max_seconds / 2 / std::max(loading_seconds, 1e-3);
     return 1 + static_cast<std::size_t>(std::min(again, static_cast<double>(options_.most_starts) - 1));
   }
@@ -285,7 +295,6 @@ class Measurement {
     MachineState before = MachineState::now();
     const double own_before = own_cpu_seconds();
     double own_loading = 0;
-    worker_cpu_ = 0;
     for (std::size_t n = 0; n < report_.starts && !stopped(); ++n) {
       if (n > 0) {
         const MachineState from = MachineState::now();
@@ -295,11 +304,33 @@ class Measurement {
         before.leave_out(from, MachineState::now());
         own_loading += own_cpu_seconds() - own_from;
       }
+      for (Contender& contender : contenders_)
+        if (contender.side->is_open()) contender.cpu_before = contender.side->process_cpu_seconds().value_or(0);
       measure_start(n);
+      for (Contender& contender : contenders_) add_worker_cpu(contender);
     }
     report_.reached_goal = reached_goal(options_.precision_goal);
     report_.warnings =
         disturbances(before, MachineState::now(), own_cpu_seconds() - own_before - own_loading + worker_cpu_);
+    warn_of_few_rounds();
+  }
+
+  /// What its process, if it has one, has computed since it began to be measured.
+  void add_worker_cpu(Contender& contender) {
+    const auto now = contender.side->is_open() ? contender.side->process_cpu_seconds() : std::nullopt;
+    if (now) worker_cpu_ += std::max(*now - contender.cpu_before, 0.0);
+    if (now) contender.cpu_before = *now;
+  }
+
+  void warn_of_few_rounds() {
+    std::size_t fewest = options_.min_rounds;
+    for (const BenchSideReport& side : report_.sides)
+      if (!side.failure) fewest = std::min(fewest, side.rounds.size());
+    if (fewest >= least_compared_rounds || report_.cancelled) return;
+    report_.warnings.push_back(
+        fmt::format("only {} rounds were measured in {:.3g} s, and no ratio can be told from fewer than {}; --max-time "
+                    "gives them longer",
+                    fewest, options_.max_seconds, least_compared_rounds));
   }
 
   void start_anew() {
@@ -420,9 +451,15 @@ class Measurement {
     if (peak) contender.report->peak_bytes = std::max(*peak, contender.report->peak_bytes.value_or(0));
   }
 
+  static void take_notes(Contender& contender) {
+    if (!contender.side->is_open()) return;
+    if (auto plan = contender.side->plan_report()) contender.report->notes = std::move(plan->notes);
+  }
+
   void finish(Contender& contender) {
     BenchSideReport& side = *contender.report;
     take_peak(contender);
+    take_notes(contender);
     contender.side->close();
     const BenchSideReport* first = base();
     benching::summarize(side, !first || first == &side ? std::vector<BenchRound>() : first->rounds, options_.seed);
@@ -439,6 +476,7 @@ class Measurement {
         side.why = "none of the sides is an ONNX model, which the reference could run";
         continue;
       }
+      if (stopped()) return;
       step("judging " + side.label);
       DiffSide reference, recorded;
       reference.backend = reference.label = "reference";
@@ -448,8 +486,7 @@ class Measurement {
       recorded.answers = {contender.outputs};
       DiffOptions options = diff_;
       options.warmup = 0;
-      if (const auto profile = profile_named(side.arithmetic); profile && *profile != Profile::float32)
-        options.profiles = profiles_of(*profile);
+      if (const auto profile = profile_named(side.arithmetic)) options.profiles = profiles_of(*profile);
       const auto compared = diff({std::move(reference), std::move(recorded)}, {inputs_}, options);
       take_verdict(compared, side);
     }
@@ -467,7 +504,15 @@ class Measurement {
     }
     side.verdict = compared->sides.back().verdict;
     for (const OutputDiff& output : compared->sides.back().outputs)
-      if (output.verdict == *side.verdict) side.why = output.why;
+      if (output.verdict == *side.verdict) side.why = reason_of(output);
+  }
+
+  /// Of a finding where the comparison says none: how far off the output is.
+  static std::string reason_of(const OutputDiff& output) {
+    const bool is_finding = output.verdict == Verdict::not_rounding || output.verdict == Verdict::beyond;
+    if (!is_finding || !output.why.empty() || !output.metrics) return output.why;
+    return fmt::format("{} deviates by at most {:.3g}, {:.2g} % of its range", quote(output.name),
+                       output.metrics->max_absolute, 100 * output.metrics->range_relative);
   }
 
   const BenchOptions& options_;
@@ -494,18 +539,21 @@ std::vector<BenchInput> inputs_of(const InputSet& inputs) {
 }
 
 void summarize(BenchSideReport& side, const std::vector<BenchRound>& base, std::uint64_t seed) {
-  const auto wall = walls(side.rounds), cpu = times_of(side.rounds, &RunTime::cpu),
+  const auto wall = walls(side.rounds), cpu = cpu_means(side.rounds),
              on_device = times_of(side.rounds, &RunTime::device);
   side.wall = latency_of(wall);
   side.cpu.reset();
   side.on_device.reset();
   side.ratio.reset();
   side.cpu_ratio.reset();
-  if (!cpu.empty()) side.cpu = latency_of(cpu);
+  if (!cpu.empty()) {
+    side.cpu = latency_of(cpu);
+    side.cpu->runs = side.wall.runs;
+  }
   if (!on_device.empty()) side.on_device = latency_of(on_device);
   if (base.empty()) return;
   side.ratio = ratio_of(medians(wall), medians(walls(base)), seed);
-  const auto base_cpu = times_of(base, &RunTime::cpu);
+  const auto base_cpu = cpu_means(base);
   if (!cpu.empty() && !base_cpu.empty()) side.cpu_ratio = ratio_of(medians(cpu), medians(base_cpu), seed);
 }
 

@@ -7,7 +7,6 @@
 namespace onnxkit::benching {
 namespace {
 
-constexpr std::size_t fewest = 6;
 constexpr int resamples = 20'000;
 constexpr double outside = 1e-4;  // share of the resamples that the interval of a ratio leaves out
 
@@ -64,7 +63,7 @@ double quantile(std::vector<double> values, double q) {
 
 std::optional<Interval> median_interval(std::vector<double> values) {
   constexpr std::size_t most = 1000;  // beyond this the powers of 1/2 underflow, and the normal law holds
-  if (values.size() < fewest) return std::nullopt;
+  if (values.size() < least_compared_rounds) return std::nullopt;
   std::sort(values.begin(), values.end());
   const auto n = static_cast<double>(values.size());
   const std::size_t rank = values.size() <= most ? rank_below_median(values.size())
@@ -93,7 +92,7 @@ Latency latency_of(const std::vector<std::vector<double>>& groups) {
 
 std::optional<Ratio> ratio_of(std::span<const double> times, std::span<const double> base, std::uint64_t seed) {
   const std::size_t rounds = std::min(times.size(), base.size());
-  if (rounds < fewest) return std::nullopt;
+  if (rounds < least_compared_rounds) return std::nullopt;
   std::vector<double> quotients;
   for (std::size_t i = 0; i < rounds; ++i) {
     if (!(times[i] > 0) || !(base[i] > 0)) return std::nullopt;
@@ -105,8 +104,8 @@ std::optional<Ratio> ratio_of(std::span<const double> times, std::span<const dou
 
 std::optional<Ratio> ratio_of_medians(std::span<const double> times, std::span<const double> base, std::uint64_t seed) {
   const auto is_time = [](double time) { return time > 0; };
-  if (times.size() < fewest || base.size() < fewest || !std::all_of(times.begin(), times.end(), is_time) ||
-      !std::all_of(base.begin(), base.end(), is_time))
+  if (times.size() < least_compared_rounds || base.size() < least_compared_rounds ||
+      !std::all_of(times.begin(), times.end(), is_time) || !std::all_of(base.begin(), base.end(), is_time))
     return std::nullopt;
   Resampler resampler(seed);
   std::vector<double> quotients = resampler.medians(times);

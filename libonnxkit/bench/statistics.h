@@ -30,6 +30,9 @@ std::optional<Ratio> ratio_of(std::span<const double> times, std::span<const dou
 /// The same of times that were not measured beside each other: the quotient of the two medians.
 std::optional<Ratio> ratio_of_medians(std::span<const double> times, std::span<const double> base, std::uint64_t seed);
 
+/// Of fewer rounds neither the interval of a median nor a ratio can be told.
+inline constexpr std::size_t least_compared_rounds = 6;
+
 /// Below this a difference of two runs of the same program is ordinary: where the pages of a process lie changes it by about so much.
 inline constexpr double least_difference = 0.01;
 

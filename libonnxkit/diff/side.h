@@ -49,6 +49,10 @@ class Side {
   Result<exec::RunProfile> profile(const InputSet& set, int runs);
   /// Largest resident size of the backend's process so far, where it has one.
   std::optional<std::uint64_t> peak_bytes() const { return session_->peak_bytes(); }
+  /// Seconds that this process has computed.
+  std::optional<double> process_cpu_seconds() const { return session_->process_cpu_seconds(); }
+  /// Of what the model became, where the backend makes plans.
+  std::optional<exec::PlanReport> plan_report() const { return session_->plan_report(); }
   /// The values inside its model, where its backend shows them.
   Result<std::vector<exec::InnerDesc>> inner_values() { return session_->inner_values(); }
   /// The set's values by the names of its inputs.

@@ -209,6 +209,8 @@ class Session {
   }
   /// Largest resident size so far of the process that the model runs in, where that is another than ours.
   virtual std::optional<std::uint64_t> peak_bytes() const { return std::nullopt; }
+  /// Seconds that this process has computed so far, on all processors.
+  virtual std::optional<double> process_cpu_seconds() const { return std::nullopt; }
   /// The plans that were made so far; nothing where the backend makes none.
   virtual std::optional<PlanReport> plan_report() const { return std::nullopt; }
   /// Null where the backend has no such capability. Lives as long as the session.

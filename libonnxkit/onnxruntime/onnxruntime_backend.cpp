@@ -1,8 +1,8 @@
 #include <time.h>
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
-#include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <map>
@@ -485,6 +485,18 @@ class LibraryBackend : public exec::Backend {
     return parts;
   }
 
+  static Result<int> threads_of(const std::string& text) {
+    constexpr int most = 1024;
+    int threads = -1;
+    const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), threads);
+    if (fault != std::errc() || end != text.data() + text.size() || threads < 0 || threads > most)
+      return make_error(
+          "unknown-option",
+          fmt::format("the option threads of the backend onnxruntime-lib must be a number from 0 to {}, not {}", most,
+                      quote(text)));
+    return threads;
+  }
+
   Result<std::shared_ptr<SessionOptions>> session_options(const std::map<std::string, std::string>& given) const {
     constexpr int errors_only = 3;
     auto made = library_->make<SessionOptions>(slots::create_session_options, slots::release_session_options);
@@ -494,8 +506,9 @@ class LibraryBackend : public exec::Backend {
     const std::string level = option(given, "optimization", "all");
     const int number = level == "none" ? 0 : level == "basic" ? 1 : level == "extended" ? 2 : 99;
     if (auto done = library_->call(slots::set_optimization, settings, number); !done) return done.error();
-    const int threads = std::atoi(option(given, "threads", "0").c_str());
-    if (auto done = library_->call(slots::set_threads, settings, threads); !done) return done.error();
+    const auto threads = threads_of(option(given, "threads", "0"));
+    if (!threads) return threads.error();
+    if (auto done = library_->call(slots::set_threads, settings, *threads); !done) return done.error();
     return made;
   }
 

@@ -9,12 +9,14 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <fstream>
+#include <sstream>
 
 #include "libonnxkit/workers/resident.h"
 
@@ -198,6 +200,20 @@ std::optional<std::uint64_t> Process::peak_bytes() const {
     if (line.starts_with(key)) return std::strtoull(line.c_str() + key.size(), nullptr, 10) * 1024;
   }
   return std::nullopt;
+}
+
+std::optional<double> Process::cpu_seconds() const {
+  std::ifstream file(fmt::format("/proc/{}/stat", id_));
+  std::string line;
+  if (id_ == 0 || !std::getline(file, line)) return std::nullopt;
+  const std::size_t behind_name = line.rfind(')');  // which may hold anything
+  if (behind_name == line.npos) return std::nullopt;
+  std::istringstream fields(line.substr(behind_name + 1));
+  std::string skipped;
+  for (int field = 3; field < 14; ++field) fields >> skipped;
+  double user = 0, system = 0;
+  if (!(fields >> user >> system)) return std::nullopt;
+  return (user + system) / static_cast<double>(std::max<long>(::sysconf(_SC_CLK_TCK), 1));
 }
 
 std::optional<Exit> Process::exit() const { return exit_; }

@@ -62,6 +62,8 @@ class Process {
   std::uint64_t memory_seen() const { return memory_seen_; }
   /// Largest resident size so far of the process itself; nothing when it has ended.
   std::optional<std::uint64_t> peak_bytes() const;
+  /// Seconds that the process itself has computed; nothing when it has ended.
+  std::optional<double> cpu_seconds() const;
   const LastLines& printed() const { return printed_; }
 
   /// Terminates the group, after `grace` kills it, and collects the exit status. What it printed and exit() stay.

@@ -49,6 +49,7 @@ class Worker::State {
   const WorkerInfo& info() const { return info_; }
   void set_limits(const WorkerLimits& limits) { limits_ = limits; }
   std::optional<std::uint64_t> peak_bytes() const { return process_.peak_bytes(); }
+  std::optional<double> cpu_seconds() const { return process_.cpu_seconds(); }
   std::vector<std::string> printed() const { return process_.printed().lines(); }
 
  private:
@@ -315,6 +316,8 @@ Result<exec::RunProfile> Worker::profile(const WorkerRequest& request) { return 
 Result<void> Worker::unload(std::int64_t model) { return state_->unload(model); }
 
 std::optional<std::uint64_t> Worker::peak_bytes() const { return state_->peak_bytes(); }
+
+std::optional<double> Worker::cpu_seconds() const { return state_->cpu_seconds(); }
 
 std::string Worker::log() const { return fmt::format("{}", fmt::join(state_->printed(), "\n")); }
 

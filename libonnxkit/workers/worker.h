@@ -81,6 +81,8 @@ class Worker {
   Result<void> unload(std::int64_t model);
   /// Largest resident size of its process so far; nothing where the system does not tell.
   std::optional<std::uint64_t> peak_bytes() const;
+  /// Seconds that its process has computed; nothing where the system does not tell.
+  std::optional<double> cpu_seconds() const;
   /// The last lines of its standard output and standard error.
   std::string log() const;
 

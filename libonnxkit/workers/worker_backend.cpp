@@ -25,6 +25,7 @@ class WorkerSession : public exec::Session {
   const exec::LoadReport& loaded() const override { return model_.report; }
 
   std::optional<std::uint64_t> peak_bytes() const override { return worker_->peak_bytes(); }
+  std::optional<double> process_cpu_seconds() const override { return worker_->cpu_seconds(); }
   Result<std::vector<exec::InnerDesc>> inner_values() override { return worker_->inner_values(model_.id); }
 
   Result<exec::RunAnswer> run(const exec::RunRequest& request) override {

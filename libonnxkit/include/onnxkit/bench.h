@@ -57,7 +57,7 @@ struct BenchOptions {
   std::stop_token stop = {};
   std::function<void(std::string_view step)> on_step = {};  ///< for progress
   /// How often every side is started anew, each time for an equal share of the rounds: where a process lies and which processor it keeps to change its
-  /// speed for as long as it lives. Fewer where loading again would take more than half of max_seconds; once where there is one side.
+  /// speed for as long as it lives. Fewer where loading again would take more than half of max_seconds.
   std::size_t most_starts = 4;
 };
 
@@ -103,7 +103,9 @@ struct BenchSideReport {
   /// figures below are of all runs.
   std::vector<BenchRound> rounds;
   Latency wall;
-  std::optional<Latency> cpu;               ///< of the whole process
+  /// Of the whole process, in the mean of each round: the system counts threads that wait awake on other processors at its ticks only, some
+  /// milliseconds apart, so single runs tell nothing.
+  std::optional<Latency> cpu;
   std::optional<Latency> on_device;         ///< of the work on a GPU, without copies from and to the host
   std::optional<Ratio> ratio, cpu_ratio;    ///< to the first side that ran
   std::optional<std::uint64_t> peak_bytes;  ///< largest resident size of its process, where it has one
@@ -112,6 +114,7 @@ struct BenchSideReport {
   std::optional<std::uint64_t> device_bytes;  ///< the most memory of a GPU that it held, as far as it tells
   std::optional<Verdict> verdict;             ///< of its outputs; nothing when they were not judged
   std::string why;                            ///< of the verdict, or why there is none
+  std::vector<std::string> notes;             ///< what ran elsewhere than meant: "Unique runs on the reference: ..."
   std::optional<BenchProfile> profile;        ///< with BenchOptions::profiles, where the backend tells
   std::string unprofiled;                     ///< why there is none
 };

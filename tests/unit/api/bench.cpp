@@ -51,10 +51,46 @@ TEST_CASE("bench: every side is started as often as asked for, and measured in a
   CHECK(found.report.sides[0].first_seconds > 0);
 }
 
-TEST_CASE("bench: a single side has nothing to be compared with, and is started once") {
+TEST_CASE("bench: a single side is started as often, since its report may be compared with another") {
   const Measured found = measured(1, short_measurement());
-  CHECK(found.report.starts == 1);
-  CHECK(found.loadings == 1);
+  CHECK(found.report.starts == 4);
+  CHECK(found.loadings == 4);
+}
+
+TEST_CASE("bench: too few rounds for a ratio are said") {
+  BenchOptions options = short_measurement();
+  options.most_starts = 1;
+  options.max_rounds = 3;
+  const Measured found = measured(2, options);
+  CHECK(!found.report.sides[1].ratio);
+  const auto& warnings = found.report.warnings;
+  CHECK(std::any_of(warnings.begin(), warnings.end(),
+                    [](const std::string& warning) { return warning.starts_with("only 3 rounds were measured"); }));
+}
+
+TEST_CASE("bench: CPU time is the mean of rounds") {
+  BenchSideReport side;
+  // Threads on other processors are counted in some of the runs.
+  for (int round = 0; round < 8; ++round)
+    side.rounds.push_back({{.wall = 1, .cpu = 1}, {.wall = 1, .cpu = 1}, {.wall = 1, .cpu = 4}});
+  summarize(side, {}, 1);
+  REQUIRE(side.cpu);
+  CHECK(side.cpu->median == 2);
+  CHECK(side.cpu->runs == 24);
+}
+
+TEST_CASE("bench: nodes on the reference are said") {
+  BenchOptions options = short_measurement();
+  options.max_rounds = 1;
+  options.judges = false;
+  DiffSide side;
+  side.backend = side.label = "cpu";
+  side.model = std::make_shared<const Model>(
+      parse_model(opset_17 + "main (float[2] x) => (float[N] y) { y = Unique <sorted = 0> (x) }"));
+  const auto report = bench({side}, {"one", {{"x", Value(floats({2}, {1, 2}))}}}, options);
+  REQUIRE(report);
+  REQUIRE(report->sides[0].notes.size() == 1);
+  CHECK(report->sides[0].notes[0].find("(Unique) runs on the reference: ") != std::string::npos);
 }
 
 TEST_CASE("bench: of a side in our own process its growth is told, not the size of ours") {
