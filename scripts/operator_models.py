@@ -28,7 +28,11 @@ def model_of(nodes, inputs, constants, outputs=("y",), opset=OPSET, domains=()):
     tensors = [numpy_helper.from_array(np.asarray(value), name) for name, value in constants.items()]
     graph = helper.make_graph(nodes, "operator", infos, [onnx.ValueInfoProto(name=name) for name in outputs], tensors)
     imports = [helper.make_opsetid("", opset), *(helper.make_opsetid(domain, 1) for domain in domains)]
-    return onnx.shape_inference.infer_shapes(helper.make_model(graph, opset_imports=imports, ir_version=10))
+    model = onnx.shape_inference.infer_shapes(helper.make_model(graph, opset_imports=imports, ir_version=10))
+    for output in model.graph.output:  # of functions whose sizes are those of the input, onnx tells nothing
+        if not output.HasField("type"):
+            output.type.CopyFrom(model.graph.input[0].type)
+    return model
 
 
 def one(op, x, constants=None, more=None, opset=OPSET, domain="", outputs=("y",), **attributes):

@@ -1,8 +1,8 @@
 #include "libonnxkit/cpu/map/convert.h"
 
-#include <bit>
-#include <cmath>
 #include <cstring>
+
+#include "libonnxkit/cpu/map/operations.h"
 
 namespace onnxkit::cpu {
 namespace {
@@ -15,34 +15,24 @@ struct Brain {
 };
 
 float widened(Half half) {
-  const std::uint32_t sign = static_cast<std::uint32_t>(half.bits & 0x8000U) << 16;
-  const std::uint32_t rest = half.bits & 0x7fffU;
-  // Exponents move by 112; the largest one means infinity and NaN in both types.
-  const float scaled = std::bit_cast<float>(rest << 13) * 0x1p112F;
-  const std::uint32_t bits = rest >= 0x7c00U ? (rest << 13) | 0x7f800000U : std::bit_cast<std::uint32_t>(scaled);
-  return std::bit_cast<float>(bits | sign);
+  float number;
+  best_operations().load_float16(&number, &half.bits, 1);
+  return number;
 }
-
+float widened(Brain brain) {
+  float number;
+  best_operations().load_bfloat16(&number, &brain.bits, 1);
+  return number;
+}
 Half narrowed_half(float value) {
-  const std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
-  const auto sign = static_cast<std::uint16_t>(bits >> 16 & 0x8000U);
-  const std::uint32_t magnitude = bits & 0x7fffffffU;
-  if (magnitude > 0x7f800000U) return {static_cast<std::uint16_t>(sign | 0x7e00U)};
-  if (magnitude >= 0x477ff000U) return {static_cast<std::uint16_t>(sign | 0x7c00U)};  // rounds beyond 65504
-  if (magnitude < 0x38800000U) {                                                      // below the least normal half
-    const float shifted = std::bit_cast<float>(magnitude) + 0.5F;                     // 2^-1 has steps of 2^-24
-    return {static_cast<std::uint16_t>(sign | (std::bit_cast<std::uint32_t>(shifted) - 0x3f000000U))};
-  }
-  const std::uint32_t odd = magnitude >> 13 & 1U;
-  return {static_cast<std::uint16_t>(sign | ((magnitude - 0x38000000U + 0xfffU + odd) >> 13))};
+  Half half;
+  best_operations().store_float16(&half.bits, &value, 1);
+  return half;
 }
-
-float widened(Brain brain) { return std::bit_cast<float>(static_cast<std::uint32_t>(brain.bits) << 16); }
-
 Brain narrowed_brain(float value) {
-  const std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
-  if (std::isnan(value)) return {static_cast<std::uint16_t>(bits >> 16 | 0x40U)};
-  return {static_cast<std::uint16_t>((bits + 0x7fffU + (bits >> 16 & 1U)) >> 16)};
+  Brain brain;
+  best_operations().store_bfloat16(&brain.bits, &value, 1);
+  return brain;
 }
 
 template <class Stored, class T>
@@ -103,6 +93,10 @@ void dispatch_stored(ElementType type, F f) {
 }  // namespace
 
 void load_elements(void* to, const std::byte* from, ElementType type, std::int64_t stride, std::int64_t count) {
+  if (stride == 1 && is_16_bit_real(type)) {
+    const auto load = type == ElementType::float16 ? best_operations().load_float16 : best_operations().load_bfloat16;
+    return load(static_cast<float*>(to), reinterpret_cast<const std::uint16_t*>(from), count);
+  }
   dispatch_stored(type, [&]<class Stored, class T>(Stored, T) {
     auto* numbers = static_cast<T*>(to);
     const auto* stored = reinterpret_cast<const Stored*>(from);
@@ -115,6 +109,11 @@ void load_elements(void* to, const std::byte* from, ElementType type, std::int64
 }
 
 void store_elements(std::byte* to, ElementType type, std::int64_t stride, const void* from, std::int64_t count) {
+  if (stride == 1 && is_16_bit_real(type)) {
+    const auto store =
+        type == ElementType::float16 ? best_operations().store_float16 : best_operations().store_bfloat16;
+    return store(reinterpret_cast<std::uint16_t*>(to), static_cast<const float*>(from), count);
+  }
   dispatch_stored(type, [&]<class Stored, class T>(Stored, T) {
     auto* stored = reinterpret_cast<Stored*>(to);
     const auto* numbers = static_cast<const T*>(from);

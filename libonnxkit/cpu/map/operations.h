@@ -19,6 +19,11 @@ struct OperationTable {
   /// Between bytes side by side and float32.
   void (*load_bytes)(float* to, const std::uint8_t* from, bool is_signed, std::int64_t count);
   void (*store_bytes)(std::uint8_t* to, const float* from, std::int64_t count);
+  /// Between numbers of 16 bits side by side, rounded to nearest, ties to even, and float32.
+  void (*load_float16)(float* to, const std::uint16_t* from, std::int64_t count);
+  void (*store_float16)(std::uint16_t* to, const float* from, std::int64_t count);
+  void (*load_bfloat16)(float* to, const std::uint16_t* from, std::int64_t count);
+  void (*store_bfloat16)(std::uint16_t* to, const float* from, std::int64_t count);
 };
 
 extern const OperationTable operations_baseline;

@@ -359,6 +359,27 @@ Result<Program> Program::make(const plan::Expression& stated, std::span<const El
 
 namespace {
 
+/// One element at `count` places.
+void repeat(std::byte* to, std::int64_t width, std::int64_t stride, const std::byte* element, std::int64_t count) {
+  const auto write = [&]<class T>(T number) {
+    std::memcpy(&number, element, sizeof number);
+    auto* const places = reinterpret_cast<T*>(to);
+    if (stride == 1) {
+      std::fill_n(places, count, number);
+    } else {
+      for (std::int64_t i = 0; i < count; ++i) places[i * stride] = number;
+    }
+  };
+  if (width == 1)
+    write(std::uint8_t());
+  else if (width == 2)
+    write(std::uint16_t());
+  else if (width == 4)
+    write(std::uint32_t());
+  else
+    write(std::uint64_t());
+}
+
 void round_numbers(void* to, const void* from, Lane lane, ElementType type, std::int64_t count) {
   const std::size_t bytes = static_cast<std::size_t>(count) * lane_bytes(lane);
   if (lane == Lane::f64 && type != ElementType::float64) {
@@ -441,15 +462,15 @@ void Program::run(std::span<const BlockOperand> inputs, const BlockOperand& resu
   const auto lane = static_cast<std::int64_t>(lane_bytes(last.instruction.lane));
   const auto width = static_cast<std::int64_t>(storage_bits(result_) / 8);
   auto* const target = const_cast<std::byte*>(result.data);
+  alignas(8) std::byte one[8];
+  if (last.to.is_one) store_from_lane(one, result_, 1, numbers, last.instruction.lane, 1);
   for (std::int64_t row = 0; row < rows; ++row) {
     std::byte* const to = target + row * result.row_stride * width;
-    if (!last.to.is_one) {
+    if (last.to.is_one)
+      repeat(to, width, result.column_stride, one, columns);
+    else
       store_from_lane(to, result_, result.column_stride, numbers + row * columns * lane, last.instruction.lane,
                       columns);
-      continue;
-    }
-    for (std::int64_t column = 0; column < columns; ++column)
-      store_from_lane(to + column * result.column_stride * width, result_, 1, numbers, last.instruction.lane, 1);
   }
 }
 
