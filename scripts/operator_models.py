@@ -30,7 +30,7 @@ def model_of(nodes, inputs, constants, outputs=("y",), opset=OPSET, domains=()):
     imports = [helper.make_opsetid("", opset), *(helper.make_opsetid(domain, 1) for domain in domains)]
     model = onnx.shape_inference.infer_shapes(helper.make_model(graph, opset_imports=imports, ir_version=10))
     for output in model.graph.output:  # of functions whose sizes are those of the input, onnx tells nothing
-        if not output.HasField("type"):
+        if not output.type.tensor_type.elem_type:
             output.type.CopyFrom(model.graph.input[0].type)
     return model
 

@@ -179,6 +179,47 @@ TEST_CASE("reductions of rows and of columns") {
   });
 }
 
+TEST_CASE("the error of sums does not grow with their length") {
+  ThreadPool one(1);
+  on_each_isa([&](const cpu::Isa& isa) {
+    constexpr int64_t count = 100'003, columns = 20;
+    Floats numbers = random_floats(count * columns, 3);
+    for (float& x : numbers) x = std::abs(x);
+    const auto is_near = [](double found, double wanted) { return std::abs(found - wanted) <= 4e-7 * wanted; };
+    Floats found = filled(columns);
+    cpu::reduce_columns(one, cpu::Reduction::mean, numbers.data(), columns, count, columns, found.data(), isa);
+    for (int64_t j = 0; j < columns; ++j) {
+      double sum = 0;
+      for (int64_t i = 0; i < count; ++i) sum += numbers[static_cast<std::size_t>(i * columns + j)];
+      CHECK(is_near(found[static_cast<std::size_t>(j)], sum / count));
+    }
+    double sum = 0;
+    for (const float x : numbers) sum += x;
+    cpu::reduce_rows(one, cpu::Reduction::sum, numbers.data(), 0, 1, count * columns, found.data(), isa);
+    CHECK(is_near(found[0], sum));
+    Floats zeros = filled(count, 0), softmax = filled(count);
+    cpu::softmax_rows(one, {.from = zeros.data(), .to = softmax.data(), .rows = 1, .columns = count}, 1, nullptr, 0,
+                      isa);
+    CHECK(is_near(softmax[0], 1.0 / count));
+  });
+}
+
+TEST_CASE("an infinite sum stays infinite") {
+  ThreadPool one(1);
+  on_each_isa([&](const cpu::Isa& isa) {
+    Floats numbers = filled(300, 1);
+    numbers[7] = std::numeric_limits<float>::infinity();
+    float found = 0;
+    cpu::reduce_rows(one, cpu::Reduction::sum, numbers.data(), 0, 1, 300, &found, isa);
+    CHECK(found == numbers[7]);
+    cpu::reduce_columns(one, cpu::Reduction::sum, numbers.data(), 1, 300, 1, &found, isa);
+    CHECK(found == numbers[7]);
+    numbers[250] = -numbers[7];
+    cpu::reduce_columns(one, cpu::Reduction::sum, numbers.data(), 1, 300, 1, &found, isa);
+    CHECK(std::isnan(found));
+  });
+}
+
 TEST_CASE("extremes of rows and of columns pass NaN on") {
   ThreadPool one(1);
   on_each_isa([&](const cpu::Isa& isa) {
