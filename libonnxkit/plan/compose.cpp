@@ -139,25 +139,46 @@ Statistics statistics_over(LowerCall& call, const View& view, const std::vector<
   return found;
 }
 
+namespace {
+
+/// Means of groups of channels [n, groups, channels / groups, rest], one for each channel: [n, channels, 1].
+View group_means(LowerCall& call, const View& split) {
+  const std::int64_t channels = split.dims[1] * split.dims[2];
+  const View means = reduced(call, Reduction::mean, split, {false, false, true, true});
+  const View each = *reshaped(means, {split.dims[0], split.dims[1], 1});
+  const Dims dims = {split.dims[0], split.dims[1], split.dims[2]};
+  return reshaped_or_copied(call, broadcast_to(each, dims), {split.dims[0], channels, 1});
+}
+
+}  // namespace
+
 std::optional<View> normalized_groups(LowerCall& call, const View& x, std::int64_t groups) {
   const Lane lane = lane_of(x.type);
   const std::int64_t channels = x.dims[1];
   if (groups < 1 || channels % groups != 0) return std::nullopt;
+  for (const std::size_t i : {1, 2})
+    if (call.input(i).size() != channels) return std::nullopt;
   const std::int64_t rest = element_count(std::span(x.dims).subspan(2));
-  const View split = reshaped_or_copied(call, x, {x.dims[0], groups, channels / groups, rest});
-  const Statistics found = statistics_over(call, split, {false, false, true, true});
-  Expression e;
+  const Dims split = {x.dims[0], groups, channels / groups, rest}, joined = {x.dims[0], channels, rest};
+  const View flat = reshaped_or_copied(call, x, joined);
+  Expression difference, square, normalized;
+  difference.apply(Operation::subtract, difference.input(0, lane), difference.input(1, lane));
+  const View centered = call.make_like(x.type, joined, flat), squares = call.make_like(x.type, joined, flat);
+  call.emit_map(difference, {flat, group_means(call, *reshaped(flat, split))}, centered);
+  const Expression::Number number = square.input(0, lane);
+  square.apply(Operation::multiply, number, number);
+  call.emit_map(square, {centered}, squares);
+  std::vector<View> inputs = {centered, group_means(call, *reshaped(squares, split))};
+  Expression& e = normalized;
   const auto epsilon = static_cast<double>(call.real("epsilon", 1e-5F));
   const Expression::Number shifted = e.apply(Operation::add, e.input(1, lane), e.constant(lane, epsilon));
   Expression::Number y = e.apply(Operation::divide, e.input(0, lane), e.apply(Operation::square_root, shifted));
-  std::vector<View> inputs = {found.centered, found.variance};
-  for (std::size_t i = 1; i <= 2; ++i) {
-    if (call.input(i).size() != channels) return std::nullopt;
+  for (const std::size_t i : {1, 2}) {
     const View weight = stored_as(call, call.input(i), x.type);
-    inputs.push_back(reshaped_or_copied(call, weight, {groups, channels / groups, 1}));
+    inputs.push_back(reshaped_or_copied(call, weight, {channels, 1}));
     y = e.apply(i == 1 ? Operation::multiply : Operation::add, y, e.input(i + 1, lane));
   }
-  const View result = call.make_like(x.type, split.dims, found.centered);
+  const View result = call.make_like(x.type, joined, flat);
   call.emit_map(e, std::move(inputs), result);
   return reshaped_or_copied(call, result, x.dims);
 }

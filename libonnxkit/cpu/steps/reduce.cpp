@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <optional>
+#include <vector>
 
 #include "libonnxkit/cpu/exact_sum.h"
 #include "libonnxkit/cpu/kernels/kernels.h"
@@ -120,6 +122,8 @@ class ReduceKernel : public Kernel {
       reduce_side_by_side(state, from, to);
     else if (gone_.sizes.size() == 1 && !kept_.sizes.empty() && kept_.strides.back() == 1)
       reduce_apart(state, from, to);
+    else if (const auto near = near_axis())
+      reduce_groups(state, from, to, *near);
     else
       reduce_anyhow(from, to);
   }
@@ -142,6 +146,25 @@ class ReduceKernel : public Kernel {
     for (std::int64_t at = 0; at < kept_.count(); at += inner)
       reduce_columns(*state.threads, reduction_, from + kept_.offset(at), gone_.strides[0], gone_.sizes[0], inner,
                      to + at);
+  }
+
+  /// Which of two axes that go lies within the kept numbers, which are side by side, as channels of a group do behind all pixels.
+  std::optional<std::size_t> near_axis() const {
+    if (gone_.sizes.size() != 2 || kept_.sizes.empty()) return std::nullopt;
+    for (const std::size_t near : {0, 1})
+      if (gone_.strides[near] == 1 && kept_.strides.back() == gone_.sizes[near]) return near;
+    return std::nullopt;
+  }
+
+  /// The axis that lies apart is reduced first, for all that lies side by side.
+  void reduce_groups(RunState& state, const float* from, float* to, std::size_t near) const {
+    const std::int64_t inner = kept_.sizes.back(), group = gone_.sizes[near], apart = gone_.sizes[1 - near];
+    std::vector<float> parts(static_cast<std::size_t>(inner * group));
+    for (std::int64_t at = 0; at < kept_.count(); at += inner) {
+      reduce_columns(*state.threads, reduction_, from + kept_.offset(at), gone_.strides[1 - near], apart, inner * group,
+                     parts.data());
+      reduce_rows(*state.threads, reduction_, parts.data(), group, inner, group, to + at);
+    }
   }
 
   void reduce_anyhow(const float* from, float* to) const {
