@@ -2,6 +2,7 @@
 """A worker that gives back its inputs, until it is told to go wrong.
 
     fake.py [FAULT[@OP]] [TOKEN]     FAULT happens in the answer to the request OP (default run); TOKEN only marks the process
+    ONNXKIT_FAKE_ARITHMETIC          the arithmetic that it says it computes in
 
 `load` takes the option "outputs": the names of the model's outputs, with blanks between them. `run` gives the inputs back under these names.
 """
@@ -19,6 +20,7 @@ import time
 
 FAULT, _, AT = (sys.argv[1] if len(sys.argv) > 1 else "none").partition("@")
 AT = AT or "run"
+ARITHMETIC = os.environ.get("ONNXKIT_FAKE_ARITHMETIC")  # that it says it computes in
 FOREVER = 600
 
 channel = socket.socket(fileno=int(os.environ["ONNXKIT_WORKER_FD"]))
@@ -73,7 +75,8 @@ def answer_of(request, descriptors):
                 "options": options, "opsets": {"": 23, "ai.onnx.ml": 4}}, []
     if request["op"] == "load":
         outputs[:] = request["options"].get("outputs", "y").split()
-        return {"model": 7, "inputs": ports(outputs), "outputs": ports(outputs), "warnings": ["it is a fake"], "seconds": 0.25}, []
+        loaded = {"model": 7, "inputs": ports(outputs), "outputs": ports(outputs), "warnings": ["it is a fake"], "seconds": 0.25}
+        return loaded | ({"arithmetic": ARITHMETIC} if ARITHMETIC else {}), []
     if request["op"] == "run":
         by_name = dict(zip(outputs, request["inputs"]))
         chosen = request["outputs"] if request["outputs"] is not None else outputs
