@@ -328,8 +328,7 @@ class Measurement {
       if (!side.failure) fewest = std::min(fewest, side.rounds.size());
     if (fewest >= least_compared_rounds || report_.cancelled) return;
     report_.warnings.push_back(
-        fmt::format("only {} rounds were measured in {:.3g} s, and no ratio can be told from fewer than {}; --max-time "
-                    "gives them longer",
+        fmt::format("only {} rounds were measured in {:.3g} s, and a ratio needs {}; --max-time gives them longer",
                     fewest, options_.max_seconds, least_compared_rounds));
   }
 
