@@ -154,6 +154,7 @@ std::optional<Step> joined_maps(const Step& map, const Step& producer, std::size
 std::optional<Step> joined_epilogue(const Step& map, const Step& producer, std::size_t index) {
   const Expression* epilogue = epilogue_of(producer);
   if (!epilogue || epilogue->code().size() >= most_instructions || map.inputs.size() > most_inputs) return std::nullopt;
+  if (lane_of(producer.outputs[0].type) != Lane::f32) return std::nullopt;  // sums of float64 and int64 have none
   Step joined = producer;
   const Expression& outer = static_cast<const MapParameters&>(*map.parameters).expression;
   Expression inner = *epilogue;

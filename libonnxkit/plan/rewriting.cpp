@@ -86,12 +86,18 @@ std::optional<Polynomial> polynomial(const Subject& subject, ir::ValueId x, ir::
   return fits ? std::optional(result) : std::nullopt;
 }
 
+/// The base where the value is a power of this exponent, and has the sizes of the base: an exponent of many axes gives it more.
+std::optional<ir::ValueId> base_of_power(const Subject& subject, ir::ValueId id, double exponent) {
+  const ir::Node* power = subject.writer(id, "Pow");
+  if (!power || power->inputs.size() != 2 || subject.scalar(power->inputs[1]) != exponent) return std::nullopt;
+  const auto dims = subject.dims(id);
+  return dims && dims == subject.dims(power->inputs[0]) ? std::optional(power->inputs[0]) : std::nullopt;
+}
+
 /// r where the value is the square root of r.
 std::optional<ir::ValueId> under_root(const Subject& subject, ir::ValueId id) {
   if (const ir::Node* root = subject.writer(id, "Sqrt")) return input_of(*root, 0);
-  const ir::Node* power = subject.writer(id, "Pow");
-  if (power && power->inputs.size() == 2 && subject.scalar(power->inputs[1]) == 0.5) return power->inputs[0];
-  return std::nullopt;
+  return base_of_power(subject, id, 0.5);
 }
 
 /// r where the value is 1 / sqrt(r).
@@ -101,11 +107,11 @@ std::optional<ir::ValueId> under_inverse_root(const Subject& subject, ir::ValueI
     if (const ir::Node* inverse = subject.writer(input_of(*root, 0), "Reciprocal")) return input_of(*inverse, 0);
   }
   const ir::Node* quotient = subject.writer(id, "Div");
-  if (quotient && quotient->inputs.size() == 2 && subject.scalar(quotient->inputs[0]) == 1)
+  const auto dims = quotient ? subject.dims(id) : std::nullopt;
+  if (dims && quotient->inputs.size() == 2 && subject.scalar(quotient->inputs[0]) == 1 &&
+      dims == subject.dims(quotient->inputs[1]))
     return under_root(subject, quotient->inputs[1]);
-  const ir::Node* power = subject.writer(id, "Pow");
-  if (power && power->inputs.size() == 2 && subject.scalar(power->inputs[1]) == -0.5) return power->inputs[0];
-  return std::nullopt;
+  return base_of_power(subject, id, -0.5);
 }
 
 }  // namespace
@@ -138,8 +144,15 @@ std::optional<Polynomial> polynomial_in(const Subject& subject, ir::ValueId x, i
 }
 
 bool is_near(double stored, double exact, ElementType type) {
-  const double allowed = type == ElementType::bfloat16 ? 0x1p-7 : type == ElementType::float16 ? 0x1p-10 : 0x1p-21;
+  const double allowed = type == ElementType::bfloat16  ? 0x1p-7
+                         : type == ElementType::float16 ? 0x1p-10
+                         : type == ElementType::float64 ? 0x1p-50
+                                                        : 0x1p-21;
   return std::abs(stored - exact) <= allowed * std::abs(exact);
+}
+
+bool fits_attribute(double number, ElementType type) {
+  return type != ElementType::float64 || static_cast<double>(static_cast<float>(number)) == number;
 }
 
 std::optional<LastMean> mean_over_last(const Subject& subject, ir::ValueId id) {
@@ -170,9 +183,7 @@ std::optional<LastMean> mean_over_last(const Subject& subject, ir::ValueId id) {
 std::optional<ir::ValueId> squared(const Subject& subject, ir::ValueId id) {
   const ir::Node* node = subject.writer(id, "Mul");
   if (node && node->inputs.size() == 2 && node->inputs[0] == node->inputs[1]) return node->inputs[0];
-  node = subject.writer(id, "Pow");
-  if (node && node->inputs.size() == 2 && subject.scalar(node->inputs[1]) == 2) return node->inputs[0];
-  return std::nullopt;
+  return base_of_power(subject, id, 2);
 }
 
 std::optional<OverRoot> over_root(const Subject& subject, ir::ValueId id) {

@@ -29,6 +29,8 @@ std::optional<Polynomial> polynomial_in(const Subject& subject, ir::ValueId x, i
 
 /// Whether a constant that a file stores in this type may stand for `exact`.
 bool is_near(double stored, double exact, ElementType type);
+/// Whether an attribute, which is a float, holds a number of a model that computes in this type: of float64 it has to be that number.
+bool fits_attribute(double number, ElementType type);
 
 /// A mean over the last axes, which stay with size 1.
 struct LastMean {

@@ -133,6 +133,7 @@ class Narrower {
   /// Of integers in float32, with a result that it holds exactly.
   bool keeps_narrow(const Instruction& instruction) const {
     const int arity = plan::arity_of(instruction.operation);
+    if (arity > 2) return false;  // what select is told by is an integer
     for (int i = 0; i < arity; ++i) {
       const Expression::Number of = operand(instruction, i);
       if (from_.lane(instruction.operands[i]) != Lane::i64 || to_.lane(of) != Lane::f32 || !ranges_[of].is_exact())

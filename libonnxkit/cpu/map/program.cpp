@@ -178,9 +178,11 @@ void convert_numbers(void* to, const void* a, const void*, const void*, std::int
   auto* result = static_cast<To*>(to);
   for (std::int64_t i = 0; i < count; ++i) {
     if constexpr (std::is_integral_v<To> && std::is_floating_point_v<From>) {
+      // What lies beyond becomes the nearest end, NaN 0.
       constexpr From edge = static_cast<From>(0x1p63);
       const bool fits = from[i] >= -edge && from[i] < edge;
-      result[i] = fits ? static_cast<To>(from[i]) : std::numeric_limits<To>::min();
+      const To end = from[i] > 0 ? std::numeric_limits<To>::max() : std::numeric_limits<To>::min();
+      result[i] = fits ? static_cast<To>(from[i]) : from[i] != from[i] ? 0 : end;
     } else {
       result[i] = static_cast<To>(from[i]);
     }

@@ -42,28 +42,23 @@ class ConvolutionKernel : public Kernel {
   std::vector<std::int64_t> offsets_;
 };
 
-/// A view of the sizes of the output [n, c, h, w], as [pixels, channels]; pixels of the output are counted wherever they lie. The plan joins only what
-/// allows it.
-std::optional<View> as_pixels(const View& view, View output) {
-  output.strides = {output.size() / output.dims[0], 1, output.dims[1] * output.dims[3], output.dims[1]};
-  const View* both[] = {&output, &view};
-  const plan::Loops loops = plan::joined_loops(both);
+/// A view of the sizes of the output [n, c, h, w], as [pixels, channels] wherever pixels of the output lie; nothing where its pixels are not evenly
+/// apart, as those of a number for each row, column or image are not.
+std::optional<View> as_pixels(const View& view) {
+  const std::int64_t rows = view.dims[2], columns = view.dims[3], images = view.dims[0], channels = view.dims[1];
+  const std::int64_t apart = columns > 1 ? view.strides[3] : rows > 1 ? view.strides[2] : view.strides[0];
+  if (rows > 1 && view.strides[2] != apart * columns) return std::nullopt;
+  if (images > 1 && view.strides[0] != apart * columns * rows) return std::nullopt;
   View result = view;
-  const std::int64_t channels = output.dims[1], pixels = output.size() / channels;
-  result.dims = {pixels, channels};
-  result.strides = {0, view.strides[1]};
-  if (channels == 1) result.strides[1] = 0;
-  if (loops.sizes.size() > 2) return std::nullopt;
-  if (pixels > 1 && channels > 1 && loops.sizes.size() == 2) result.strides[0] = loops.strides[1][0];
-  if (pixels > 1 && (channels == 1 || loops.sizes.size() == 1))
-    result.strides[0] = loops.strides[1].back() * (channels == 1 ? 1 : channels);
+  result.dims = {images * rows * columns, channels};
+  result.strides = {apart, channels > 1 ? view.strides[1] : 0};
   return result;
 }
 
 Result<std::unique_ptr<StepEpilogue>> convolution_epilogue(const plan::Step& step) {
   std::vector<View> others;
   for (std::size_t i = 2; i < step.inputs.size(); ++i) {
-    auto pixels = as_pixels(step.inputs[i], step.outputs[0]);
+    auto pixels = as_pixels(step.inputs[i]);
     if (!pixels)
       return make_error("not-supported", "an operand behind a convolution whose pixels are not evenly apart");
     others.push_back(*std::move(pixels));

@@ -140,18 +140,18 @@ __device__ __forceinline__ float float8_scale(float most) {
 /// 1 over a power of two that is not subnormal; something of a NaN.
 __device__ __forceinline__ float over_power(float power) { return float_of(0x7f000000u - bits_of(power)); }
 
-/// Between float, double and long long. What no long long holds becomes the least one.
+/// Between float, double and long long. What no long long holds becomes the nearest end, NaN 0.
 template <class To, class From>
 __device__ __forceinline__ To converted(From x) {
   return (To)x;
 }
 template <>
 __device__ __forceinline__ long long converted<long long, float>(float x) {
-  return x >= -0x1p63f && x < 0x1p63f ? (long long)x : (long long)(1ull << 63);
+  return x >= -0x1p63f && x < 0x1p63f ? (long long)x : x != x ? 0 : (long long)(x > 0 ? ~0ull >> 1 : 1ull << 63);
 }
 template <>
 __device__ __forceinline__ long long converted<long long, double>(double x) {
-  return x >= -0x1p63 && x < 0x1p63 ? (long long)x : (long long)(1ull << 63);
+  return x >= -0x1p63 && x < 0x1p63 ? (long long)x : x != x ? 0 : (long long)(x > 0 ? ~0ull >> 1 : 1ull << 63);
 }
 
 /// Neighbours that are loaded and stored at once.

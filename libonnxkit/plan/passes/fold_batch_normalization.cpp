@@ -57,6 +57,9 @@ class AffineFolding {
     made.bias = std::vector<double>(static_cast<std::size_t>(made.channels), 0);
     if (const ir::ValueId bias = input_of(node, 2); bias != ir::ValueId::none) {
       made.bias = reals(bias);
+      // Gemm may have a number for each row.
+      if (const auto dims = subject_.dims(bias); is_gemm && dims && dims->size() > 1 && dims->front() != 1)
+        return std::nullopt;
       const auto size = made.bias ? static_cast<std::int64_t>(made.bias->size()) : 0;
       if (size == 1 && made.channels != 1) made.bias->assign(static_cast<std::size_t>(made.channels), (*made.bias)[0]);
       if (!made.bias || static_cast<std::int64_t>(made.bias->size()) != made.channels) return std::nullopt;

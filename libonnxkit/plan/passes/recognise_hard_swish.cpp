@@ -66,7 +66,10 @@ class HardSwishSearch {
     rewriting_.miss(at, fmt::format("the factor is {:.7g}, not 1/6", scaled->scalar));
   }
 
-  bool is_sixth(double factor, ir::ValueId id) const { return is_near(factor, 1.0 / 6, subject_.type(id)); }
+  /// The attribute of HardSigmoid is a float, which float64 tells from 1/6.
+  bool is_sixth(double factor, ir::ValueId id) const {
+    return subject_.type(id) != ElementType::float64 && is_near(factor, 1.0 / 6, subject_.type(id));
+  }
 
   /// x where the value is min(max(x + 3, 0), 6) / 6, in a few nodes.
   std::optional<ir::ValueId> sigmoid_argument(ir::ValueId id) const {

@@ -20,6 +20,10 @@ bool match_swish(const Subject& subject, Rewriting& rewriting, ir::Model& model,
         continue;
       }
       alpha = inner->scalar;
+      if (!fits_attribute(alpha, subject.type(x))) {
+        rewriting.miss(at, "alpha is no float");
+        continue;
+      }
     }
     if (!rewriting.is_free(at, {x})) continue;
     std::vector<ir::Attr> attributes;
