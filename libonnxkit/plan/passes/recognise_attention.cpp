@@ -190,7 +190,7 @@ class AttentionSearch {
           (*subject_.dims(few_keys))[1] == (*subject_.dims(few_values))[1])
         key.source = few_keys, value = few_values;
     }
-    if (!fits_attribute(found.scale, subject_.type(found.q))) return rewriting_.miss(at, "the scale is no float");
+    if (!fits_attribute(found.scale, subject_.type(found.q))) return rewriting_.miss(at, "the scale is not a float");
     std::vector<ir::ValueId> leaves = {found.q, key.source, value, found.condition};
     leaves.insert(leaves.end(), found.masks.begin(), found.masks.end());
     if (!rewriting_.is_free(at, leaves)) return;

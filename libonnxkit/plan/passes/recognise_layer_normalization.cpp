@@ -52,7 +52,7 @@ class LayerNormalizationSearch {
     const auto dims = subject_.dims(deviation->x);
     const ElementType type = subject_.type(deviation->x);
     if (!dims || !is_floating(type)) return miss("x is not real or of unknown size");
-    if (!fits_attribute(radicand->scalar, type)) return miss("epsilon is no float");
+    if (!fits_attribute(radicand->scalar, type)) return miss("epsilon is not a float");
     inner_.assign(dims->begin() + deviation->axis, dims->end());
     if (element_count(inner_) == 0) return miss("x has no elements");
     put(at, normalized, *deviation, radicand->scalar, type);

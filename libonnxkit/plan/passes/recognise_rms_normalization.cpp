@@ -45,7 +45,7 @@ class RmsNormalizationSearch {
     found.epsilon = radicand->scalar;
     const auto dims = subject_.dims(found.x);
     if (!dims || !is_floating(subject_.type(found.x))) return miss("x is not real or of unknown size");
-    if (!fits_attribute(found.epsilon, subject_.type(found.x))) return miss("epsilon is no float");
+    if (!fits_attribute(found.epsilon, subject_.type(found.x))) return miss("epsilon is not a float");
     inner_.assign(dims->begin() + mean->axis, dims->end());
     if (element_count(inner_) == 0) return miss("x has no elements");
     Found longer = found;

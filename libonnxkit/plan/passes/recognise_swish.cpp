@@ -21,7 +21,7 @@ bool match_swish(const Subject& subject, Rewriting& rewriting, ir::Model& model,
       }
       alpha = inner->scalar;
       if (!fits_attribute(alpha, subject.type(x))) {
-        rewriting.miss(at, "alpha is no float");
+        rewriting.miss(at, "alpha is not a float");
         continue;
       }
     }
