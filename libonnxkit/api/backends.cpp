@@ -60,4 +60,14 @@ std::vector<BackendInfo> backends(const BackendQuery& query) {
   return found;
 }
 
+Result<void> check_backend(const std::string& name, const std::map<std::string, std::string>& options,
+                           const Context& context) {
+  const exec::BackendSettings settings = exec::settings_of(context.workers());
+  const auto entry = all_backends().find(name, settings);
+  if (!entry) return entry.error();
+  if (options.empty()) return {};
+  const auto desc = entry->make(settings)->describe();
+  return desc ? exec::check_options(*desc, options) : Result<void>();
+}
+
 }  // namespace onnxkit

@@ -26,6 +26,24 @@ std::string listed(const std::string& wrong, const std::vector<std::string_view>
   return fmt::format("{}{}", fmt::join(words, ", "), close.empty() ? "" : fmt::format("; did you mean {}?", close));
 }
 
+/// Of what has a name.
+template <class Named>
+std::vector<std::string_view> names_of(const std::vector<Named>& all) {
+  std::vector<std::string_view> names;
+  for (const Named& named : all) names.push_back(named.name);
+  return names;
+}
+
+/// The first of each name.
+template <class Named>
+std::map<std::string_view, std::size_t> first_indices(const std::vector<Named>& all) {
+  std::map<std::string_view, std::size_t> indices;
+  for (std::size_t i = 0; i < all.size(); ++i) indices.emplace(all[i].name, i);
+  return indices;
+}
+
+}  // namespace
+
 Result<void> check_options(const BackendDesc& backend, const std::map<std::string, std::string>& options) {
   for (const auto& [name, value] : options) {
     const auto known = backend.options.find(name);
@@ -46,24 +64,6 @@ Result<void> check_options(const BackendDesc& backend, const std::map<std::strin
   }
   return {};
 }
-
-/// Of what has a name.
-template <class Named>
-std::vector<std::string_view> names_of(const std::vector<Named>& all) {
-  std::vector<std::string_view> names;
-  for (const Named& named : all) names.push_back(named.name);
-  return names;
-}
-
-/// The first of each name.
-template <class Named>
-std::map<std::string_view, std::size_t> first_indices(const std::vector<Named>& all) {
-  std::map<std::string_view, std::size_t> indices;
-  for (std::size_t i = 0; i < all.size(); ++i) indices.emplace(all[i].name, i);
-  return indices;
-}
-
-}  // namespace
 
 Result<void> check_load(const BackendDesc& backend, const ModelSource& source, const LoadOptions& options) {
   if (auto known = check_options(backend, options.options); !known) return known;

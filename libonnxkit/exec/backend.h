@@ -228,6 +228,9 @@ class Backend {
   virtual std::string log() const { return {}; }
 };
 
+/// Whether a backend as described takes these options. Error unknown-option.
+Result<void> check_options(const BackendDesc& backend, const std::map<std::string, std::string>& options);
+
 /// Whether a backend as described can load this at all: format, options and their values, device, math mode. Errors: unknown-option,
 /// not-supported.
 Result<void> check_load(const BackendDesc& backend, const ModelSource& source, const LoadOptions& options);

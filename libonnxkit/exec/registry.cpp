@@ -63,7 +63,7 @@ Result<BackendEntry> BackendRegistry::find(std::string_view name, const BackendS
   if (found != all.end()) return std::move(*found);
   std::vector<std::string_view> names;
   for (const BackendEntry& entry : all) {
-    if (entry.listed) names.push_back(entry.name);
+    if (entry.named) names.push_back(entry.name);
   }
   std::sort(names.begin(), names.end());
   const std::string_view close = nearest(name, names);

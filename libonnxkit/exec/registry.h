@@ -32,7 +32,8 @@ BackendSettings settings_of(const WorkerSettings& workers, std::stop_token stop 
 struct BackendEntry {
   std::string name;
   std::function<std::unique_ptr<Backend>(const BackendSettings& settings)> make;
-  bool listed = true;              ///< users choose it by its name
+  bool listed = true;              ///< among the backends that are asked what is there
+  bool named = true;               ///< users choose it by its name
   bool perturbed_samples = false;  ///< has this capability
 };
 

@@ -95,7 +95,8 @@ void register_recorded_backend(exec::BackendRegistry& registry);
 void register_recorded_backend(exec::BackendRegistry& registry) {
   registry.add({.name = "recorded",
                 .make = [](const exec::BackendSettings&) { return std::make_unique<RecordedBackend>(); },
-                .listed = false});
+                .listed = false,
+                .named = false});
 }
 
 }  // namespace onnxkit::recorded

@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 namespace onnxkit::workers {
@@ -76,8 +75,9 @@ std::uint64_t Fields::natural(const Json& value, std::string_view where) {
 }
 
 double Fields::seconds(const Json& value, std::string_view where) {
+  constexpr double longest = 1e9;  // some thirty years: no clock of a run tells more
   const double seconds = value.is_number() ? value.get<double>() : -1;
-  if (std::isfinite(seconds) && seconds >= 0) return seconds;
+  if (seconds >= 0 && seconds <= longest) return seconds;
   fail(where, "not a number of seconds");
   return 0;
 }

@@ -309,6 +309,7 @@ FAULTS = {
     "map-real-keys": output({"kind": "map", "keys": FLOAT, "values": FLOAT}, bytes(8)),
     "map-no-values": output({"kind": "map", "keys": KEYS}, bytes(8)),
     "no-samples": change(samples=[]),
+    "sample-huge": change(samples=[[1e300, 1e300]]),
     "sample-text": change(samples=[["1", None]]),
     "sample-nan": change(samples=[[float("nan"), None]]),
     "no-cpu": lambda request, answer, descriptors: (answer | {"samples": [[0.5, None]] * request["repeat"]}, descriptors),

@@ -261,4 +261,9 @@ struct BackendQuery {
 /// The reference and every worker, or those of the query's names, each asked what is there; in parallel, sorted by name with the reference first.
 ONNXKIT_API std::vector<BackendInfo> backends(const BackendQuery& query);
 
+/// Whether there is such a backend, and whether it takes these options: it is started for that where there are any, and one that cannot be started is
+/// none's fault here. Errors: unknown-backend, unknown-option.
+ONNXKIT_API Result<void> check_backend(const std::string& name, const std::map<std::string, std::string>& options,
+                                       const Context& context);
+
 }  // namespace onnxkit

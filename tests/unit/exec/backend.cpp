@@ -100,7 +100,7 @@ TEST_CASE("registry: an unknown name is answered with those that users may choos
   REQUIRE_FALSE(found);
   CHECK(found.error().diagnostic.code == "unknown-backend");
   CHECK(found.error().diagnostic.message ==
-        R"(unknown backend "refernce"; available: cpu, cuda, reference; did you mean reference?)");
+        R"(unknown backend "refernce"; available: cpu, cuda, onnxruntime-lib, reference; did you mean reference?)");
 }
 
 TEST_CASE("reference: a session owns what it needs") {

@@ -117,6 +117,7 @@ TEST_CASE("workers: answers that do not say what they should") {
          {"error-list", "run", protocol, "error: \"kind\" must be a string"},
          {"strange", "run", protocol, "an error of unknown kind \"strange\""},
          {"no-samples", "run", protocol, "samples: 0 of 1 runs"},
+         {"sample-huge", "run", protocol, "samples: not a number of seconds"},
          {"sample-text", "run", protocol, "samples: not a number of seconds"},
          {"sample-nan", "run", protocol, "not a JSON object"},
          {"device-bytes-negative", "run", protocol, "device_bytes: not an integer"},
