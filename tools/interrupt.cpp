@@ -6,27 +6,29 @@
 namespace onnxkit::tools {
 namespace {
 
-sigset_t interrupt_set() {
+sigset_t interrupt_set(Interrupt::Signals signals) {
   sigset_t set;
   sigemptyset(&set);
   sigaddset(&set, SIGINT);
+  if (signals == Interrupt::Signals::interrupt_and_terminate) sigaddset(&set, SIGTERM);
   return set;
 }
 
 }  // namespace
 
-Interrupt::Interrupt() {
-  const sigset_t set = interrupt_set();
+Interrupt::Interrupt(Signals signals) : signals_(signals) {
+  const sigset_t set = interrupt_set(signals_);
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
   waiter_ = std::jthread([this](const std::stop_token& over) {
-    const sigset_t waited = interrupt_set();
+    const sigset_t waited = interrupt_set(signals_);
     const timespec pause{0, 50'000'000};
     while (!over.stop_requested()) {
-      if (sigtimedwait(&waited, nullptr, &pause) != SIGINT) continue;
+      const int signal = sigtimedwait(&waited, nullptr, &pause);
+      if (signal < 0) continue;
       if (stop_.stop_requested()) {
-        std::signal(SIGINT, SIG_DFL);
+        std::signal(signal, SIG_DFL);
         pthread_sigmask(SIG_UNBLOCK, &waited, nullptr);
-        std::raise(SIGINT);
+        std::raise(signal);
       }
       stop_.request_stop();
     }
@@ -36,7 +38,7 @@ Interrupt::Interrupt() {
 Interrupt::~Interrupt() {
   waiter_.request_stop();
   waiter_.join();
-  const sigset_t set = interrupt_set();
+  const sigset_t set = interrupt_set(signals_);
   pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
 }
 

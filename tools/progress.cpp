@@ -32,6 +32,12 @@ void Progress::start(std::string_view item) {
   tell(fmt::format("{} {}", label_, without_controls(item)));
 }
 
+void Progress::at(std::string label) {
+  const std::lock_guard lock(mutex_);
+  tell(label);
+  label_ = std::move(label);
+}
+
 void Progress::next(std::string label) {
   const std::lock_guard lock(mutex_);
   tell(label);

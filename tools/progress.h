@@ -27,6 +27,8 @@ class Progress {
   void start(std::string_view item);
   /// One more of the total is done; from any thread.
   void advance() { ++done_; }
+  /// What the work is at now takes the place of the label; from any thread.
+  void at(std::string label);
   /// One more is done, and what comes next takes the place of the label.
   void next(std::string label);
   /// Takes the bar away until `print` returns, so that its output starts on a line of its own.

@@ -42,19 +42,6 @@ bool is_foreign(const fs::path& path) {
   return known && !known->is_onnx && !(as_output && as_output->is_onnx);
 }
 
-/// BACKEND:FILE or BACKEND:OPTION=VALUE:...:FILE as backend and file; an existing file with a colon in its name is a file.
-std::pair<std::string, std::string> split_model(const std::string& word) {
-  std::size_t colon = word.find(':');
-  std::error_code fault;
-  if (colon == std::string::npos || colon == 0 || word.find('/') < colon || fs::exists(word, fault)) return {"", word};
-  for (std::size_t next = word.find(':', colon + 1); next != std::string::npos; next = word.find(':', next + 1)) {
-    const std::string_view option = std::string_view(word).substr(colon + 1, next - colon - 1);
-    if (option.find('=') == std::string::npos || option.find('/') < option.find('=')) break;
-    colon = next;
-  }
-  return {word.substr(0, colon), word.substr(colon + 1)};
-}
-
 /// The backend and its options, after the model where there are several: its file name, with as many folders as tell it from the others.
 void name_sides(std::vector<DiffSide>& sides, const std::vector<std::string>& models) {
   std::vector<std::string> paths;
@@ -69,6 +56,10 @@ void name_sides(std::vector<DiffSide>& sides, const std::vector<std::string>& mo
     if (models.size() > 1) side.label = name + " on " + side.label;
     if (const int number = ++labels[side.label]; number > 1) side.label += " #" + std::to_string(number);
   }
+}
+
+Error no_backend(const std::string& word) {
+  return make_error("usage", quote(word) + " is not an ONNX model: name the backend, as in torch:net.pt2");
 }
 
 Result<double> number(const std::string& text) {
@@ -129,6 +120,23 @@ Result<void> take(const char* option, const std::vector<std::string>& words,
 
 }  // namespace
 
+std::pair<std::string, std::string> split_model(const std::string& word) {
+  std::size_t colon = word.find(':');
+  std::error_code fault;
+  if (colon == std::string::npos || colon == 0 || word.find('/') < colon || fs::exists(word, fault)) return {"", word};
+  for (std::size_t next = word.find(':', colon + 1); next != std::string::npos; next = word.find(':', next + 1)) {
+    const std::string_view option = std::string_view(word).substr(colon + 1, next - colon - 1);
+    if (option.find('=') == std::string::npos || option.find('/') < option.find('=')) break;
+    colon = next;
+  }
+  return {word.substr(0, colon), word.substr(colon + 1)};
+}
+
+Result<void> check_model_word(const std::string& word) {
+  const auto [backend, path] = split_model(word);
+  return backend.empty() && is_foreign(path) && format_of(path) != "onnx" ? no_backend(word) : Result<void>();
+}
+
 Result<BackendWord> parse_backend(const std::string& word) {
   const std::vector<std::string> parts = split(word, ':');
   BackendWord backend{parts.front(), {}};
@@ -168,7 +176,7 @@ Result<std::vector<DiffSide>> read_sides(const std::vector<std::string>& models,
       if (!model) return model.error();
       side.model = std::make_shared<const Model>(*std::move(model));
     } else if (own_backend.empty()) {
-      return make_error("usage", quote(word) + " is not an ONNX model: name the backend, as in torch:net.pt2");
+      return no_backend(word);
     }
     if (!side.model || is_binary_file(path)) side.path = path;
     if (!own_backend.empty()) {

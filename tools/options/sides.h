@@ -2,6 +2,7 @@
 
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "onnxkit/diff.h"
@@ -15,6 +16,11 @@ struct BackendWord {
 
 /// NAME:OPTION=VALUE:... Error usage.
 Result<BackendWord> parse_backend(const std::string& word);
+
+/// BACKEND:FILE or BACKEND:OPTION=VALUE:...:FILE as backend and file; an existing file with a colon in its name is a file.
+std::pair<std::string, std::string> split_model(const std::string& word);
+/// Whether a model of another framework names what runs it; no file is opened. Error usage.
+Result<void> check_model_word(const std::string& word);
 
 /// The sides that models and backends on a command line make: every ONNX model on every backend, models with a backend of their own on that. Without
 /// backends one model is run by the reference and ONNX Runtime, several by the reference. Errors: of reading models, usage.
