@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks the reports of bench that report_samples makes: text against testdata/report/bench, JSON against its schema, pages and traces.
+"""Checks the reports of bench that report_samples makes: text, Markdown and CSV against testdata/report/bench, JSON against its schema, pages and traces.
 
     bench_page.py --program build/release/bin/report_samples [--rebase]
 
@@ -125,11 +125,11 @@ def main():
         for path in sorted((pathlib.Path(name) / "bench").glob("*.json")):
             report = json.loads(path.read_text())
             faults = [f"JSON: {fault.json_path}: {fault.message[:300]}" for fault in holds.iter_errors(report)]
-            if path.with_suffix(".again").read_text() != path.read_text() and path.stem not in ("disturbed", "nothing", "hostile"):
+            if path.with_suffix(".again").read_text() != path.read_text() and path.stem not in ("disturbed", "nothing", "hostile", "failures"):
                 faults.append("what is read back differs")
             if json.loads(path.with_suffix(".again").read_text())["format"] != report["format"]:
                 faults.append("it cannot be read back")
-            for suffix in (".txt", ".markdown"):
+            for suffix in (".txt", ".markdown", ".csv"):
                 faults += [f"{suffix}: {fault}" for fault in check_text(path.stem + suffix, path.with_suffix(suffix).read_bytes().decode(errors="backslashreplace"), options.rebase)]
             faults += [f"page: {fault}" for fault in faults_of_page(path.with_suffix(".html").read_text(), report)]
             faults += [f"trace: {fault}" for fault in faults_of_trace(json.loads(path.with_suffix(".trace").read_text()), report)]

@@ -121,6 +121,27 @@ Benchmark on_device() {
   return benchmark("models/digits.onnx", {bench_side("onnxruntime", 0.004, 8), side});
 }
 
+/// The first side failed, the fastest is wrong, and another model cannot be read.
+std::vector<Benchmark> failures() {
+  BenchSideReport wrong = bench_side("openvino", 0.001, 10), slow = bench_side("onnx-reference", 0.1, 11);
+  wrong.verdict = Verdict::not_rounding;
+  wrong.notes = {"Unique runs on the reference: the plan has no step for it"};
+  Benchmark made =
+      benchmark("models/digits.onnx", {failed_side("tvm"), bench_side("onnxruntime", 0.003, 9), wrong, slow});
+  for (std::size_t i = 2; i < made.report.sides.size(); ++i)
+    summarize(made.report.sides[i], made.report.sides[1].rounds, 0);
+  made.seed = 3;
+  made.input_values = "00000000000000ff";
+  made.has_all_runs = true;
+  Benchmark unread{"models/\xff|<b>.onnx", 8, {}, {}};
+  unread.failure = make_error("not-onnx", "not a binary ONNX model: this looks like text");
+  unread.failure->diagnostic.help = "look into the file";
+  Benchmark stopped{"=models.onnx", {}, {}, {}};
+  stopped.failure = make_error("cancelled", "the measurement was stopped");
+  stopped.report.cancelled = true;
+  return {made, unread, stopped};
+}
+
 std::vector<Benchmark> batches() {
   std::vector<Benchmark> made;
   for (const std::int64_t threads : {1, 2}) {
@@ -153,6 +174,7 @@ std::vector<BenchSample> bench_samples() {
           {"device", {on_device()}},
           {"disturbed", {disturbed}},
           {"nothing", {nothing}},
+          {"failures", failures()},
           {"hostile", hostile()}};
 }
 

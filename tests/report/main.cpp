@@ -27,6 +27,7 @@ int main(int argc, char** argv) {
     const std::string name = "bench/" + sample, json = onnxkit::tools::bench_json(benchmarks);
     write(name + ".txt", onnxkit::tools::bench_text(benchmarks, false));
     write(name + ".markdown", onnxkit::tools::bench_markdown(benchmarks));
+    write(name + ".csv", onnxkit::tools::bench_csv(benchmarks));
     write(name + ".json", json);
     write(name + ".html", onnxkit::tools::bench_html(benchmarks));
     write(name + ".trace", onnxkit::tools::bench_trace(benchmarks));

@@ -42,15 +42,26 @@ std::string Table::markdown() const {
   for (std::size_t r = 0; r < rows_.size(); ++r) {
     out += "|";
     for (std::size_t i = 0; i < widths_.size(); ++i) {
-      std::string cell = i < rows_[r].cells.size() ? rows_[r].cells[i] : "";
-      for (std::size_t at = cell.find('|'); at != cell.npos; at = cell.find('|', at + 2)) cell.insert(at, "\\");
-      out += " " + cell + " |";
+      out += " " + (i < rows_[r].cells.size() ? markdown_text(rows_[r].cells[i]) : "") + " |";
     }
     out += "\n";
     if (r > 0) continue;
     out += "|";
     for (const bool right : right_) out += right ? "---:|" : "---|";
     out += "\n";
+  }
+  return out;
+}
+
+std::string markdown_text(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '|')
+      out += "\\|";
+    else if (c == '<' || c == '>' || c == '&')
+      out += c == '<' ? "&lt;" : c == '>' ? "&gt;" : "&amp;";
+    else
+      out += c;
   }
   return out;
 }

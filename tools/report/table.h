@@ -16,7 +16,7 @@ class Table {
   void add(std::vector<std::string> cells, std::string_view paint = {});
   /// Lines that begin with two blanks; where there is paint it goes on column `painted_column`.
   std::string text(std::size_t painted_column, bool color) const;
-  /// The same in Markdown.
+  /// The same in Markdown, which takes no cell for markup.
   std::string markdown() const;
   /// Values with commas between them, quoted where they have to be (RFC 4180).
   std::string csv() const;
@@ -30,5 +30,8 @@ class Table {
   std::vector<std::size_t> widths_;
   std::vector<bool> right_;
 };
+
+/// `text` with what would begin a cell or a tag in Markdown as it is meant.
+std::string markdown_text(const std::string& text);
 
 }  // namespace onnxkit::tools

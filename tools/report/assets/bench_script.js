@@ -4,7 +4,7 @@ const benchmarks = data.benchmarks;
 const ran = side => !side.failure && side.wall && side.wall.runs > 0;
 const labels = [...new Set(benchmarks.flatMap(one => one.sides.map(side => side.label)))];
 const spread = latency => latency.median_interval && latency.median > 0 ? ` ± ${short(50 * (latency.median_interval[1] - latency.median_interval[0]) / latency.median, 2)} %` : "";
-const ratioText = ratio => !ratio ? "–" : `${ratio.differs ? short(ratio.value) + " ×" : "no difference"} (${short(ratio.interval[0])} to ${short(ratio.interval[1])})`;
+const ratioText = ratio => !ratio ? "–" : `${ratio.differs ? short(ratio.value) + " ×" : "no clear difference"} (${short(ratio.interval[0])} to ${short(ratio.interval[1])})`;
 const settingText = one => (one.batch !== null ? `, batch ${count(one.batch)}` : "") + (one.threads !== null ? `, ${counted(one.threads, "thread")}` : "");
 const nameOf = one => el("span", fileOf(one.model), settingText(one));
 const shownName = one => visible(one.model.replace(/[/]+$/, "").split("/").pop()) + settingText(one);
@@ -13,14 +13,14 @@ const shownName = one => visible(one.model.replace(/[/]+$/, "").split("/").pop()
 
 function title() {
   const models = new Set(benchmarks.map(one => one.model)).size;
-  const failed = benchmarks.flatMap(one => one.sides).filter(side => side.failure).length;
+  const failed = benchmarks.flatMap(one => one.sides).filter(side => side.failure).length, unmeasured = benchmarks.filter(one => one.failure).length;
   return `${counted(models, "model")} on ${counted(labels.length, "backend")}` + (benchmarks.length > models ? `, ${counted(benchmarks.length, "measurement")}` : "") +
-    (failed ? `; ${counted(failed, "side")} failed` : "");
+    (failed ? `; ${counted(failed, "side")} failed` : "") + (unmeasured ? `; ${counted(unmeasured, "measurement")} failed` : "");
 }
 
 function head() {
   document.title = "onnxkit bench: " + title();
-  const machine = benchmarks[0]?.machine;
+  const machine = (benchmarks.find(one => !one.failure) || benchmarks[0])?.machine;
   const top = el("header", el("div.eyebrow", "onnxkit bench"), el("h1", title()));
   if (machine) top.append(el("p.soft", given(machine.processor || "unknown processor"), `, ${counted(machine.processors, "processor")}, ${short(machine.memory_bytes / 2 ** 30)} GiB`));
   if (benchmarks.length !== 1) return top;
@@ -41,7 +41,7 @@ function summary() {
   if (benchmarks.length < 2) return null;
   const rows = benchmarks.map(one => [nameOf(one), ...labels.map(label => {
     const side = one.sides.find(candidate => candidate.label === label);
-    if (!side) return "–";
+    if (!side) return one.failure && !one.cancelled ? el("span.failed", "✕ failed") : "–";
     if (!ran(side)) return el("span.failed", side.failure ? "✕ failed" : "–");
     return el("span.whole", seconds(side.wall.median), kindOf(side.verdict) === "bad" ? el("span.failed", " ✕") : "");
   })]);
@@ -150,11 +150,19 @@ function profileBody(profile, operators, total, roof) {
 
 function benchmarkPanel(one, i) {
   const made = named("section", {id: "bench" + i}, el("h2", nameOf(one)), el("p.soft", "inputs ", given(one.inputs), ...(one.input_types || []).flatMap((input, k) => [k ? ", " : ": ", given(`${input.name} ${input.type}`)]), `, measured for ${seconds(one.seconds)}`));
+  if (one.failure) {
+    const error = one.failure.error;
+    made.append(el("div.note.bad", el("b", one.cancelled ? "Stopped: " : "Failed: "), given(error.message), el("div.soft", code(error.code)), ...(error.help ? [el("div", el("b", "Help: "), given(error.help))] : [])));
+    return made;
+  }
+  const base = one.ratios_to, first = one.sides[0];
+  if (base && base !== first.label) made.append(el("p.note", "Ratios are to ", given(base), ", since ", given(first.label), " was not measured."));
   one.warnings.forEach(warning => made.append(el("p.note", given(warning))));
   if (!one.reached_goal) made.append(el("p.note", "The figures are less precise than asked for."));
   if (one.cancelled) made.append(el("p.note", "The measurement was stopped early."));
   one.sides.filter(side => side.failure).forEach(side => made.append(el("h3", given(side.label)), failurePanel(side)));
   one.sides.filter(side => side.why && (!side.verdict || kindOf(side.verdict) === "bad")).forEach(side => made.append(el("p.note", given(side.label), ": ", given(side.why))));
+  one.sides.forEach(side => (side.notes || []).forEach(note => made.append(el("p.note", given(side.label), ": ", given(note)))));
   made.append(times(one));
   const profiles = one.sides.map(profilePanel).filter(Boolean);
   if (profiles.length) made.append(el("h3", "Where the time goes"), ...profiles);
@@ -171,7 +179,7 @@ function setting() {
     given(Object.entries(side.options).map(([name, value]) => `${name} = ${value}`).join(", ") || "–")])).slice(0, 200);
   return named("section", {id: "setting"}, el("h2", "What was run"), table(["side", "backend", "version", "devices", "arithmetic", "model", "options"], rows, "Sides", true), el("h3", "Glossary"), list([
     ["median", "of the medians of all rounds, with half its 95 % interval"], ["p90, p99", "so many of 100 runs took at most this long"], ["cpu", "CPU time of the whole process"], ["per second", "runs by the median, with a batch what they hold along the first axis"], ["warm-up", "runs that were not measured"],
-    ["first", "the first run after loading, when nothing is warm"], ["ratio", "how much longer than the first side, with its interval; no difference where the interval leaves that open"],
+    ["first", "the first run after loading, when nothing is warm"], ["ratio", "how much longer than the first side, with its interval; no clear difference where the interval leaves open whether they differ"],
     ["of the peak", "the time that the machine would need at the measured peak of its arithmetic or its memory, as a share of the time taken"]]));
 }
 

@@ -13,17 +13,11 @@
 namespace onnxkit::tools {
 namespace {
 
-constexpr std::string_view bench_red = "\x1b[1;31m";
-
 /// "11.2 ms +-1.3%"
 std::string bench_median_text(const Latency& latency) {
   std::string text = seconds_text(latency.median);
   if (!latency.interval || latency.median <= 0) return text;
   return text + fmt::format(" ±{:.1f}%", 50 * (latency.interval->high - latency.interval->low) / latency.median);
-}
-
-bool bench_is_wrong(const BenchSideReport& side) {
-  return side.failure.has_value() || (side.verdict && is_finding(*side.verdict));
 }
 
 /// "  "x" float[1, 3, 224, 224], "mask" int64[1, 64] and 4 more", with its line break.
@@ -84,9 +78,20 @@ std::vector<std::string> bench_row(const Benchmark& benchmark, const BenchSideRe
   return row;
 }
 
+/// "the model has no dimension "m"; did you mean "n"?"
+std::string bench_failure_text(const Error& error) {
+  const Diagnostic& diagnostic = error.diagnostic;
+  return without_controls(diagnostic.message + (diagnostic.help.empty() ? "" : "; " + diagnostic.help));
+}
+
 /// What the table does not say.
-std::vector<std::string> bench_remarks(const BenchReport& report) {
+std::vector<std::string> bench_remarks(const Benchmark& benchmark) {
+  const BenchReport& report = benchmark.report;
   std::vector<std::string> remarks;
+  if (benchmark.failure) {
+    remarks.push_back((report.cancelled ? "" : "failed: ") + bench_failure_text(*benchmark.failure));
+    return remarks;
+  }
   for (const BenchSideReport& side : report.sides) {
     const std::string label = without_controls(side.label);
     if (side.failure) {
@@ -96,9 +101,14 @@ std::vector<std::string> bench_remarks(const BenchReport& report) {
     if (bench_is_wrong(side) || !side.verdict) {
       if (!side.why.empty()) remarks.push_back(label + ": " + without_controls(side.why));
     }
+    for (const std::string& note : side.notes) remarks.push_back(label + ": " + without_controls(note));
     if (!side.stationary && side.wall.runs > 0)
       remarks.push_back(fmt::format("{}: times still changed after {} warm-up runs", label, side.warmups));
   }
+  const BenchSideReport* base = bench_base(report);
+  if (base && base != &report.sides.front() && base != &report.sides.back())
+    remarks.push_back(fmt::format("ratios are to {}, since {} was not measured", without_controls(base->label),
+                                  without_controls(report.sides.front().label)));
   for (const std::string& warning : report.warnings) remarks.push_back("warning: " + without_controls(warning));
   if (!report.reached_goal)
     remarks.emplace_back("warning: the figures are less precise than asked for; --max-time gives them longer");
@@ -126,13 +136,17 @@ std::string bench_text(const std::vector<Benchmark>& benchmarks, bool color) {
   for (const Benchmark& benchmark : benchmarks) {
     const BenchReport& report = benchmark.report;
     text += (text.empty() ? "" : "\n") + painted(bold, setting_of(benchmark), color) + "\n";
+    if (benchmark.failure) {
+      text += "  " + painted(bench_red, bench_remarks(benchmark).front(), color) + "\n";
+      continue;
+    }
     text += fmt::format("  {}, {} {}, inputs {}, {:.1f} s\n{}\n",
                         report.processor.empty() ? "unknown processor" : without_controls(report.processor),
                         report.processors, report.processors == 1 ? "processor" : "processors",
                         without_controls(report.inputs), report.seconds, bench_inputs_text(report.input_types));
     const Table table = bench_table(benchmark);
     text += table.text(table.columns() - 1, color);
-    for (const std::string& remark : bench_remarks(report)) text += "  " + remark + "\n";
+    for (const std::string& remark : bench_remarks(benchmark)) text += "  " + remark + "\n";
     text += bench_profiles_text(report);
   }
   return text + bench_summary_text(benchmarks);
@@ -141,99 +155,31 @@ std::string bench_text(const std::vector<Benchmark>& benchmarks, bool color) {
 std::string bench_markdown(const std::vector<Benchmark>& benchmarks) {
   std::string text;
   for (const Benchmark& benchmark : benchmarks) {
-    text +=
-        (text.empty() ? "" : "\n") + fmt::format("{}\n\n{}", setting_of(benchmark), bench_table(benchmark).markdown());
-    const std::vector<std::string> remarks = bench_remarks(benchmark.report);
-    if (!remarks.empty()) text += "\n";
-    for (const std::string& remark : remarks) text += "- " + remark + "\n";
+    text += (text.empty() ? "" : "\n") + markdown_text(setting_of(benchmark)) + "\n\n";
+    if (!benchmark.failure) text += bench_table(benchmark).markdown();
+    const std::vector<std::string> remarks = bench_remarks(benchmark);
+    if (!remarks.empty() && !benchmark.failure) text += "\n";
+    for (const std::string& remark : remarks) text += "- " + markdown_text(remark) + "\n";
+    text += bench_profiles_markdown(benchmark.report);
   }
   return text + bench_summary_markdown(benchmarks);
 }
 
-std::string bench_csv(const std::vector<Benchmark>& benchmarks) {
-  Table table({"model",        "batch",         "threads", "backend",         "version",      "median_s",
-               "median_low_s", "median_high_s", "p90_s",   "p99_s",           "fastest_s",    "cpu_median_s",
-               "first_s",      "load_s",        "runs",    "peak_bytes",      "ratio",        "ratio_low",
-               "ratio_high",   "differs",       "outputs", "device_median_s", "device_bytes", "per_second",
-               "warmups",      "grown_bytes"});
-  constexpr std::size_t outputs_column = 20;
-  const auto number = [](double value) { return fmt::format("{}", value); };
-  for (const Benchmark& benchmark : benchmarks) {
-    for (const BenchSideReport& side : benchmark.report.sides) {
-      std::vector<std::string> row = {benchmark.model, benchmark.batch ? std::to_string(*benchmark.batch) : "",
-                                      benchmark.threads ? std::to_string(*benchmark.threads) : "", side.label,
-                                      side.version};
-      if (side.failure || side.wall.runs == 0) {
-        row.resize(table.columns());
-        row[outputs_column] = bench_verdict_text(side);
-        table.add(std::move(row));
-        continue;
-      }
-      const auto& interval = side.wall.interval;
-      const auto rate = bench_rate(benchmark, side);
-      row.insert(row.end(), {number(side.wall.median), interval ? number(interval->low) : "",
-                             interval ? number(interval->high) : "", number(side.wall.p90), number(side.wall.p99),
-                             number(side.wall.fastest), side.cpu ? number(side.cpu->median) : "",
-                             number(side.first_seconds), number(side.load_seconds), std::to_string(side.wall.runs),
-                             side.peak_bytes ? std::to_string(*side.peak_bytes) : ""});
-      const auto& ratio = side.ratio;
-      row.insert(row.end(), {ratio ? number(ratio->value) : "", ratio ? number(ratio->interval.low) : "",
-                             ratio ? number(ratio->interval.high) : "", ratio ? (ratio->differs ? "yes" : "no") : "",
-                             bench_verdict_text(side), side.on_device ? number(side.on_device->median) : "",
-                             side.device_bytes ? std::to_string(*side.device_bytes) : "", rate ? number(*rate) : "",
-                             std::to_string(side.warmups), side.grown_bytes ? std::to_string(*side.grown_bytes) : ""});
-      table.add(std::move(row));
-    }
-  }
-  return table.csv();
+std::string bench_remarks_text(const std::vector<Benchmark>& benchmarks) {
+  std::string text;
+  for (const Benchmark& benchmark : benchmarks)
+    for (const std::string& remark : bench_remarks(benchmark)) text += setting_of(benchmark) + ": " + remark + "\n";
+  return text;
 }
 
 bool is_same_setting(const Benchmark& a, const Benchmark& b) {
   const auto &a_types = a.report.input_types, &b_types = b.report.input_types;
+  const auto is_same = [](const BenchInput& one, const BenchInput& other) {
+    return in_json(one.name) == in_json(other.name) && one.type == other.type;
+  };
   return a.model == b.model && a.batch == b.batch && a.threads == b.threads &&
-         (a_types.empty() || b_types.empty() || a_types == b_types);
-}
-
-std::vector<BenchChange> compare_benchmarks(const std::vector<Benchmark>& before, const std::vector<Benchmark>& after,
-                                            double most) {
-  std::vector<BenchChange> changes;
-  for (const Benchmark& now : after) {
-    const auto then =
-        std::find_if(before.begin(), before.end(), [&](const Benchmark& one) { return is_same_setting(one, now); });
-    if (then == before.end()) continue;
-    for (const BenchSideReport& side : now.report.sides) {
-      const auto old = std::find_if(then->report.sides.begin(), then->report.sides.end(),
-                                    [&](const BenchSideReport& one) { return one.label == side.label; });
-      if (old == then->report.sides.end()) continue;
-      BenchChange& change = changes.emplace_back();
-      change.what = setting_of(now) + ", " + without_controls(side.label);
-      if (!old->rounds.empty()) change.before = old->wall.median;
-      if (!side.rounds.empty()) change.after = side.wall.median;
-      if (!old->rounds.empty() && !side.rounds.empty()) change.ratio = change_of(side.rounds, old->rounds, 0);
-      change.is_slower = change.ratio && change.ratio->differs && change.ratio->value > 1 + most;
-      change.is_worse = bench_is_wrong(side) && !bench_is_wrong(*old);
-      if (bench_is_wrong(side)) change.remark = bench_verdict_text(side);
-    }
-  }
-  return changes;
-}
-
-std::string changes_text(const std::vector<BenchChange>& changes, bool color) {
-  Table table({"measurement", ">before", ">after", "change"});
-  for (const BenchChange& change : changes)
-    table.add({change.what, change.before > 0 ? seconds_text(change.before) : "-",
-               change.after > 0 ? seconds_text(change.after) : "-",
-               bench_ratio_text(change.ratio) + (change.is_slower ? ", too slow" : "") +
-                   (change.remark.empty() ? "" : ", " + change.remark)},
-              change.is_slower || change.is_worse ? bench_red : std::string_view());
-  return table.text(3, color);
-}
-
-std::size_t count_of_others(const std::vector<Benchmark>& these, const std::vector<Benchmark>& those) {
-  return static_cast<std::size_t>(std::count_if(these.begin(), these.end(), [&](const Benchmark& one) {
-    return std::none_of(those.begin(), those.end(),
-                        [&](const Benchmark& other) { return is_same_setting(one, other); });
-  }));
+         (a_types.empty() || b_types.empty() ||
+          std::equal(a_types.begin(), a_types.end(), b_types.begin(), b_types.end(), is_same));
 }
 
 bool has_finding(const std::vector<Benchmark>& benchmarks) {

@@ -1,12 +1,40 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <cstdlib>
 
 #include "tools/report/bench/bench_parts.h"
 #include "tools/report/diagnostics.h"
 
 namespace onnxkit::tools {
 namespace {
+
+constexpr std::int64_t bench_format_version = 1;
+
+/// A name that is not UTF-8 is lost in JSON, so its bytes stand beside it.
+std::string hex_bytes(const std::string& text) {
+  std::string hex;
+  for (const unsigned char byte : text) hex += fmt::format("{:02x}", byte);
+  return hex;
+}
+
+std::string bytes_of_hex(const std::string& hex) {
+  std::string bytes;
+  for (std::size_t i = 0; i + 1 < hex.size(); i += 2)
+    bytes += static_cast<char>(std::strtol(hex.substr(i, 2).c_str(), nullptr, 16));
+  return bytes;
+}
+
+Json failure_json(const std::string& at, const Error& error) {
+  return {{"at", at}, {"error", diagnostic_json(error.diagnostic)}};
+}
+
+/// The message and the code are kept.
+Error failure_from(const Json& json) {
+  Error error = make_error("not-supported", json.at("error").at("message").get<std::string>());
+  error.diagnostic.code = json.at("error").value("code", "");
+  return error;
+}
 
 Json bench_latency_json(const Latency& latency) {
   Json json = {{"runs", latency.runs},
@@ -16,10 +44,6 @@ Json bench_latency_json(const Latency& latency) {
                {"fastest", latency.fastest}};
   if (latency.interval) json["median_interval"] = {latency.interval->low, latency.interval->high};
   return json;
-}
-
-Json bench_ratio_json(const Ratio& ratio) {
-  return {{"value", ratio.value}, {"interval", {ratio.interval.low, ratio.interval.high}}, {"differs", ratio.differs}};
 }
 
 Json known_json(const std::optional<double>& number) { return number ? Json(*number) : Json(); }
@@ -70,7 +94,7 @@ Json bench_side_json(const BenchSideReport& side) {
                {"device", side.device},        {"model", side.model},     {"options", side.options},
                {"arithmetic", side.arithmetic}};
   if (side.failure) {
-    json["failure"] = {{"at", side.failed_at}, {"error", diagnostic_json(side.failure->diagnostic)}};
+    json["failure"] = failure_json(side.failed_at, *side.failure);
     return json;
   }
   json["load_seconds"] = side.load_seconds;
@@ -87,6 +111,7 @@ Json bench_side_json(const BenchSideReport& side) {
   if (side.device_bytes) json["device_bytes"] = *side.device_bytes;
   if (side.verdict) json["verdict"] = name_of(*side.verdict);
   json["why"] = side.why;
+  if (!side.notes.empty()) json["notes"] = side.notes;
   if (side.profile) json["profile"] = bench_profile_json(*side.profile);
   if (!side.unprofiled.empty()) json["unprofiled"] = side.unprofiled;
   json["rounds"] = bench_rounds_json(side.rounds);
@@ -172,8 +197,7 @@ BenchSideReport bench_side_from(const Json& json) {
   side.arithmetic = json.value("arithmetic", "");
   if (json.contains("failure")) {
     side.failed_at = json.at("failure").at("at").get<std::string>();
-    side.failure = make_error("not-supported", json.at("failure").at("error").at("message").get<std::string>());
-    side.failure->diagnostic.code = json.at("failure").at("error").value("code", "");
+    side.failure = failure_from(json.at("failure"));
   }
   if (!json.contains("rounds")) return side;
   side.load_seconds = json.value("load_seconds", 0.0);
@@ -192,6 +216,7 @@ BenchSideReport bench_side_from(const Json& json) {
   for (int i = 0; i <= static_cast<int>(Verdict::mismatch); ++i)
     if (verdict == name_of(static_cast<Verdict>(i))) side.verdict = static_cast<Verdict>(i);
   side.why = json.value("why", "");
+  side.notes = json.value("notes", std::vector<std::string>());
   if (json.contains("profile")) side.profile = bench_profile_from(json.at("profile"));
   side.unprofiled = json.value("unprofiled", "");
   read_rounds(json, side);
@@ -206,6 +231,11 @@ std::optional<std::int64_t> integer_in(const Json& json, const char* key) {
 Benchmark benchmark_from(const Json& json) {
   Benchmark benchmark;
   benchmark.model = json.at("model").get<std::string>();
+  if (json.contains("model_bytes")) benchmark.model = bytes_of_hex(json.at("model_bytes").get<std::string>());
+  if (json.contains("failure")) benchmark.failure = failure_from(json.at("failure"));
+  if (json.contains("seed")) benchmark.seed = json.at("seed").get<std::uint64_t>();
+  benchmark.input_values = json.value("input_values", "");
+  benchmark.has_all_runs = json.value("all_runs", false);
   benchmark.batch = integer_in(json, "batch");
   benchmark.threads = integer_in(json, "threads");
   BenchReport& report = benchmark.report;
@@ -229,51 +259,87 @@ Benchmark benchmark_from(const Json& json) {
 
 }  // namespace
 
-Json bench_object(const std::vector<Benchmark>& benchmarks) {
-  Json list = Json::array();
-  for (const Benchmark& benchmark : benchmarks) {
-    const BenchReport& report = benchmark.report;
-    Json sides = Json::array();
-    for (const BenchSideReport& side : report.sides) {
-      sides.push_back(bench_side_json(side));
-      if (const auto rate = bench_rate(benchmark, side)) sides.back()["per_second"] = *rate;
-    }
-    Json types = Json::array();
-    for (const BenchInput& input : report.input_types) types.push_back({{"name", input.name}, {"type", input.type}});
-    list.push_back(
-        {{"model", benchmark.model},
-         {"batch", benchmark.batch ? Json(*benchmark.batch) : Json()},
-         {"threads", benchmark.threads ? Json(*benchmark.threads) : Json()},
-         {"inputs", report.inputs},
-         {"input_types", std::move(types)},
-         {"machine",
-          {{"processor", report.processor}, {"processors", report.processors}, {"memory_bytes", report.memory_bytes}}},
-         {"warnings", report.warnings},
-         {"seconds", report.seconds},
-         {"starts", report.starts},
-         {"reached_goal", report.reached_goal},
-         {"cancelled", report.cancelled},
-         {"sides", std::move(sides)}});
-  }
-  return {{"format", "onnxkit-bench"}, {"format_version", 1}, {"benchmarks", std::move(list)}};
+std::string in_json(const std::string& name) {
+  return Json::parse(Json(name).dump(-1, ' ', false, Json::error_handler_t::replace)).get<std::string>();
 }
 
-std::string bench_json(const std::vector<Benchmark>& benchmarks) { return json_text(bench_object(benchmarks)); }
+Json bench_ratio_json(const Ratio& ratio) {
+  return {{"value", ratio.value}, {"interval", {ratio.interval.low, ratio.interval.high}}, {"differs", ratio.differs}};
+}
+
+namespace {
+
+Json benchmark_json(const Benchmark& benchmark) {
+  const BenchReport& report = benchmark.report;
+  Json sides = Json::array(), types = Json::array();
+  for (const BenchSideReport& side : report.sides) {
+    sides.push_back(bench_side_json(side));
+    if (const auto rate = bench_rate(benchmark, side)) sides.back()["per_second"] = *rate;
+  }
+  for (const BenchInput& input : report.input_types) types.push_back({{"name", input.name}, {"type", input.type}});
+  Json json = {
+      {"model", benchmark.model},
+      {"batch", benchmark.batch ? Json(*benchmark.batch) : Json()},
+      {"threads", benchmark.threads ? Json(*benchmark.threads) : Json()},
+      {"inputs", report.inputs},
+      {"input_types", std::move(types)},
+      {"machine",
+       {{"processor", report.processor}, {"processors", report.processors}, {"memory_bytes", report.memory_bytes}}},
+      {"warnings", report.warnings},
+      {"seconds", report.seconds},
+      {"starts", report.starts},
+      {"reached_goal", report.reached_goal},
+      {"cancelled", report.cancelled}};
+  if (in_json(benchmark.model) != benchmark.model) json["model_bytes"] = hex_bytes(benchmark.model);
+  if (benchmark.seed) json["seed"] = *benchmark.seed;
+  if (!benchmark.input_values.empty()) json["input_values"] = benchmark.input_values;
+  if (benchmark.has_all_runs) json["all_runs"] = true;
+  if (benchmark.failure) json["failure"] = failure_json("model", *benchmark.failure);
+  if (const BenchSideReport* base = bench_base(report); base && sides.size() > 1) json["ratios_to"] = base->label;
+  json["sides"] = std::move(sides);
+  return json;
+}
+
+bool is_blank(const std::string& text) { return text.find_first_not_of(" \t\r\n") == std::string::npos; }
+
+}  // namespace
+
+Json bench_object(const std::vector<Benchmark>& benchmarks) {
+  Json list = Json::array();
+  for (const Benchmark& benchmark : benchmarks) list.push_back(benchmark_json(benchmark));
+  return {{"format", "onnxkit-bench"}, {"format_version", bench_format_version}, {"benchmarks", std::move(list)}};
+}
+
+std::string bench_json(const std::vector<Benchmark>& benchmarks, const BenchComparison* comparison) {
+  Json json = bench_object(benchmarks);
+  if (comparison) json["comparison"] = comparison_json(*comparison);
+  return json_text(json);
+}
 
 Result<std::vector<Benchmark>> benchmarks_in(const std::string& text, const std::string& path) {
-  const auto fault = [&](const char* message) {
-    Error error = make_error("json-syntax", message);
+  const auto fault = [&](ErrorCode code, std::string message) {
+    Error error = make_error(code, std::move(message));
     error.diagnostic.location.file = path;
     return error;
   };
+  constexpr const char *foreign = "this is not a report of onnxkit bench (--format json)",
+                       *damaged = "the report is damaged: it ends early, or was changed";
+  if (is_blank(text)) return fault("json-syntax", "the file is empty, not a report of onnxkit bench (--format json)");
+  const Json json = Json::parse(text, nullptr, false);
+  if (json.is_discarded())
+    return fault("json-syntax", text.find("onnxkit-bench") == std::string::npos ? foreign : damaged);
+  if (!json.is_object() || json.value("format", Json()) != "onnxkit-bench") return fault("json-syntax", foreign);
+  const auto version = integer_in(json, "format_version");
+  if (version && *version > bench_format_version)
+    return fault("not-supported",
+                 fmt::format("a newer onnxkit wrote the report: its format_version is {}, and {} is read here",
+                             *version, bench_format_version));
   try {
-    const Json json = Json::parse(text);
-    if (json.value("format", "") != "onnxkit-bench") return fault("this is not a report of onnxkit bench");
     std::vector<Benchmark> benchmarks;
     for (const Json& one : json.at("benchmarks")) benchmarks.push_back(benchmark_from(one));
     return benchmarks;
   } catch (const Json::exception&) {
-    return fault("the report is damaged, or was written by another version");
+    return fault("json-syntax", damaged);
   }
 }
 

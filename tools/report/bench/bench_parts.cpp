@@ -41,10 +41,13 @@ Table summary_table(const std::vector<Benchmark>& benchmarks) {
       const auto side = std::find_if(sides.begin(), sides.end(),
                                      [&](const BenchSideReport& candidate) { return candidate.label == label; });
       if (side == sides.end() || side->failure || side->wall.runs == 0) {
-        row.emplace_back(side != sides.end() && side->failure ? "failed" : "-");
+        const bool has_failed = benchmark.failure ? !benchmark.report.cancelled : side != sides.end() && side->failure;
+        row.emplace_back(has_failed ? "failed" : "-");
         continue;
       }
-      row.push_back(seconds_text(side->wall.median) + (side->verdict && is_finding(*side->verdict) ? " (wrong)" : ""));
+      const bool is_wrong = bench_is_wrong(*side);
+      row.push_back(seconds_text(side->wall.median) + (is_wrong ? " (wrong)" : ""));
+      if (is_wrong) continue;  // a wrong answer is none, however fast
       if (!fastest || side->wall.median < fastest->wall.median) fastest = &*side;
     }
     row.push_back(fastest ? without_controls(fastest->label) : "-");
@@ -67,13 +70,28 @@ std::string setting_of(const Benchmark& benchmark) {
 std::string bench_ratio_text(const std::optional<Ratio>& ratio) {
   if (!ratio) return "-";
   if (!ratio->differs)
-    return fmt::format("no difference ({:.3g} to {:.3g})", ratio->interval.low, ratio->interval.high);
+    return fmt::format("no clear difference ({:.3g} to {:.3g})", ratio->interval.low, ratio->interval.high);
   return fmt::format("{:.3g} x ({:.3g} to {:.3g})", ratio->value, ratio->interval.low, ratio->interval.high);
 }
 
 std::optional<double> bench_rate(const Benchmark& benchmark, const BenchSideReport& side) {
   if (side.failure || side.wall.median <= 0) return std::nullopt;
   return static_cast<double>(benchmark.batch.value_or(1)) / side.wall.median;
+}
+
+bool bench_is_wrong(const BenchSideReport& side) {
+  return side.failure.has_value() || (side.verdict && is_finding(*side.verdict));
+}
+
+const BenchSideReport* bench_base(const BenchReport& report) {
+  for (const BenchSideReport& side : report.sides)
+    if (!side.failure && side.wall.runs > 0) return &side;
+  return nullptr;
+}
+
+std::string csv_text(const std::string& text) {
+  const std::string safe = without_controls(text);
+  return !safe.empty() && std::string_view("=+-@").find(safe.front()) != std::string_view::npos ? "'" + safe : safe;
 }
 
 std::string bench_verdict_text(const BenchSideReport& side) {

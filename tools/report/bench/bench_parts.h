@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tools/report/bench/bench.h"
@@ -9,11 +10,20 @@
 // What the reports of `bench` share.
 namespace onnxkit::tools {
 
+inline constexpr std::string_view bench_red = "\x1b[1;31m";
+
 /// What --format json writes.
 Json bench_object(const std::vector<Benchmark>& benchmarks);
+Json bench_ratio_json(const Ratio& ratio);
+Json comparison_json(const BenchComparison& comparison);
 
-/// "net.onnx, batch 8, 2 threads"
-std::string setting_of(const Benchmark& benchmark);
+/// Text in a cell: without control characters, and with an apostrophe before what a spreadsheet would take for a formula.
+std::string csv_text(const std::string& text);
+
+/// Whether it failed or answered wrong.
+bool bench_is_wrong(const BenchSideReport& side);
+/// The side that ratios are to: the first that was measured; null where none was.
+const BenchSideReport* bench_base(const BenchReport& report);
 /// "0.71 x (0.69 to 0.73)"
 std::string bench_ratio_text(const std::optional<Ratio>& ratio);
 /// Runs a second by the median, with --batch what they hold along the first axis.
@@ -38,6 +48,7 @@ std::vector<std::size_t> steps_to_win(const BenchProfile& profile, std::size_t m
 
 /// Tables of what the sides were profiled to do, or why not; empty without profiles.
 std::string bench_profiles_text(const BenchReport& report);
+std::string bench_profiles_markdown(const BenchReport& report);
 
 /// Of several benchmarks a table with a row for each and a column for each backend; empty for one.
 std::string bench_summary_text(const std::vector<Benchmark>& benchmarks);

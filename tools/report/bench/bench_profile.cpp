@@ -72,19 +72,39 @@ Table steps_table(const BenchProfile& profile) {
   return table;
 }
 
+std::string operators_title(const BenchSideReport& side) {
+  const BenchProfile& profile = *side.profile;
+  std::string title = fmt::format("{}, time by operator: a profiled run takes {}", without_controls(side.label),
+                                  seconds_text(profile.seconds));
+  return profile.roof ? title + "; " + bench_roof_text(*profile.roof) : title;
+}
+
+std::string steps_title(const BenchSideReport& side) {
+  return without_controls(side.label) + ", steps in which most can be won";
+}
+
 }  // namespace
 
 std::string bench_profiles_text(const BenchReport& report) {
   std::string text;
   for (const BenchSideReport& side : report.sides) {
-    const std::string label = without_controls(side.label);
-    if (!side.unprofiled.empty()) text += fmt::format("\n  {}: {}\n", label, without_controls(side.unprofiled));
+    if (!side.unprofiled.empty())
+      text += fmt::format("\n  {}: {}\n", without_controls(side.label), without_controls(side.unprofiled));
     if (!side.profile) continue;
-    const BenchProfile& profile = *side.profile;
-    text += fmt::format("\n  {}, time by operator: a profiled run takes {}", label, seconds_text(profile.seconds));
-    if (profile.roof) text += "; " + bench_roof_text(*profile.roof);
-    text += "\n" + operators_table(profile).text(0, false);
-    text += fmt::format("\n  {}, steps in which most can be won\n", label) + steps_table(profile).text(0, false);
+    text += "\n  " + operators_title(side) + "\n" + operators_table(*side.profile).text(0, false);
+    text += "\n  " + steps_title(side) + "\n" + steps_table(*side.profile).text(0, false);
+  }
+  return text;
+}
+
+std::string bench_profiles_markdown(const BenchReport& report) {
+  std::string text;
+  for (const BenchSideReport& side : report.sides) {
+    if (!side.unprofiled.empty())
+      text += "\n" + markdown_text(without_controls(side.label) + ": " + without_controls(side.unprofiled)) + "\n";
+    if (!side.profile) continue;
+    text += "\n" + markdown_text(operators_title(side)) + "\n\n" + operators_table(*side.profile).markdown();
+    text += "\n" + markdown_text(steps_title(side)) + "\n\n" + steps_table(*side.profile).markdown();
   }
   return text;
 }

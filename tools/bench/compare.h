@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tools/bench/arguments.h"
+
+namespace CLI {
+class App;
+}
+
+namespace onnxkit::tools {
+
+/// What two reports have in common. Errors: not-supported where that is nothing.
+Result<BenchComparison> compare_reports(const std::vector<Benchmark>& before, const std::vector<Benchmark>& after,
+                                        double most);
+
+/// What a comparison says of the exit status; where nothing could be compared it says why on standard error.
+Outcome outcome_of(const BenchComparison& comparison);
+
+/// --compare: prints what has changed from the first report to the second. `command` tells which options were given, since most make no sense here.
+Outcome run_comparison(const BenchArguments& arguments, const CLI::App& command, double most);
+
+}  // namespace onnxkit::tools

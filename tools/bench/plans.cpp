@@ -1,0 +1,196 @@
+#include "tools/bench/plans.h"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "onnxkit/diagnostic.h"
+#include "onnxkit/dims.h"
+#include "onnxkit/run.h"
+#include "tools/options/sides.h"
+
+namespace onnxkit::tools {
+namespace {
+
+/// A first axis that the model leaves open takes the batch; the names of such axes go to `named`.
+Result<void> set_batch(const Model& model, std::int64_t batch, Model& declared,
+                       std::map<std::string, std::int64_t>& named) {
+  Model untouched = model;
+  bool is_taken = false;
+  std::optional<Error> refusal;
+  for (const std::string& name : input_names(model)) {
+    const DimSettings first{.sizes = {{name + "[0]", batch}}};
+    const auto open = declare_dims(untouched, first, DeclaredSizes::keep);
+    if (!open) {
+      if (open.error().diagnostic.code == "usage") refusal = open.error();  // it declares a size
+      continue;
+    }
+    is_taken = true;
+    const auto contradicted = [&](const std::string& dim) {
+      return make_error("usage",
+                        fmt::format("--batch {} contradicts --dim, which gives {} another size", batch, quote(dim)));
+    };
+    if (!declare_dims(declared, first, DeclaredSizes::keep)) return contradicted(name + "[0]");
+    for (const auto& [dim, size] : *open)
+      if (named.emplace(dim, size).first->second != size) return contradicted(dim);
+  }
+  if (is_taken) return {};
+  return refusal ? *refusal : make_error("usage", "no input of the model has a first axis that could hold a batch");
+}
+
+Result<InputSet> inputs_for(const Model& model, const BenchArguments& arguments, std::optional<std::int64_t> batch) {
+  Model declared = model;
+  auto dims = declare_dims(declared, arguments.inference.dims, DeclaredSizes::keep);
+  if (!dims) return dims.error();
+  if (batch) {
+    if (auto set = set_batch(model, *batch, declared, *dims); !set) return set.error();
+  }
+  auto given = read_given(declared, arguments.inputs.inputs, arguments.inputs);
+  if (!given) return given.error();
+  RunOptions options;
+  options.dims = *std::move(dims);
+  options.context = arguments.bench.context;
+  options.seed = arguments.bench.seed;
+  options.stop = arguments.bench.stop;
+  options.make_up_inputs = !arguments.inputs.given_only;
+  auto complete = complete_inputs(declared, *std::move(given), options);
+  if (!complete) return complete.error();
+  InputSet set{arguments.inputs.inputs.empty() ? "generated" : "given",
+               {},
+               std::move(complete->notes),
+               std::move(complete->help)};
+  for (RunInput& input : complete->inputs) set.values.push_back({std::move(input.name), std::move(input.value)});
+  return set;
+}
+
+/// Every side with so many threads, where its backend has that option; what is said of the others.
+std::vector<std::string> set_threads(std::vector<DiffSide>& sides, std::int64_t threads, const ThreadOptions& known) {
+  std::vector<std::string> warnings;
+  std::set<std::string> told;
+  for (DiffSide& side : sides) {
+    const auto found = known.find(side.backend);
+    if (found == known.end()) continue;
+    if (found->second)
+      side.options["threads"] = std::to_string(threads);
+    else if (told.insert(side.backend).second)
+      warnings.push_back(
+          fmt::format("{} has no option \"threads\": --threads does not change how many it uses", side.backend));
+  }
+  return warnings;
+}
+
+/// Each once, in their order: a setting that is named twice is measured once.
+std::vector<std::optional<std::int64_t>> settings(const std::vector<std::int64_t>& given) {
+  if (given.empty()) return {std::nullopt};
+  std::vector<std::optional<std::int64_t>> each;
+  for (const std::int64_t one : given)
+    if (std::find(each.begin(), each.end(), one) == each.end()) each.emplace_back(one);
+  return each;
+}
+
+/// The models that are sides of one comparison.
+std::vector<std::vector<std::string>> comparisons(const std::vector<std::string>& models) {
+  const auto has_own = [](const std::string& model) { return !split_model(model).first.empty(); };
+  if (std::any_of(models.begin(), models.end(), has_own)) return {models};
+  std::vector<std::vector<std::string>> each;
+  for (const std::string& model : models) each.push_back({model});
+  return each;
+}
+
+/// Those of -b, and those that models name.
+Result<std::vector<BackendWord>> named_backends(const BenchArguments& arguments) {
+  std::vector<std::string> words = arguments.backends;
+  bool all_have_own = true;
+  for (const std::string& model : arguments.models) {
+    if (auto checked = check_model_word(model); !checked) return checked.error();
+    if (const std::string own = split_model(model).first; !own.empty())
+      words.push_back(own);
+    else
+      all_have_own = false;
+  }
+  if (all_have_own && !arguments.backends.empty())
+    return make_error("usage", "--backends runs ONNX models that name no backend, and every model here names one");
+  std::vector<BackendWord> backends;
+  for (const std::string& word : words) {
+    auto backend = parse_backend(word);
+    if (!backend) return backend.error();
+    backends.push_back(*std::move(backend));
+  }
+  return backends;
+}
+
+/// These run in our process, by the threads of BenchOptions::limits.
+bool takes_limits(const std::string& backend) {
+  return backend == "reference" || backend == "cpu" || backend == "cuda";
+}
+
+/// Asks all that run in processes of their own. Error usage where --threads would change nothing.
+Result<ThreadOptions> thread_options(const std::vector<BackendWord>& named, const BenchArguments& arguments) {
+  std::set<std::string> names;
+  for (const BackendWord& backend : named) names.insert(backend.name);
+  if (arguments.backends.empty()) names.insert({"reference", "onnxruntime"});
+  ThreadOptions threads;
+  bool may_change = false;
+  for (const std::string& name : names) {
+    may_change = may_change || takes_limits(name);
+    if (takes_limits(name)) continue;
+    for (const BackendInfo& info : backends({.context = arguments.bench.context, .names = {name}})) {
+      if (info.available) threads[name] = info.options.contains("threads");
+      may_change = may_change || !info.available || threads[name];
+    }
+  }
+  if (may_change) return threads;
+  return make_error("usage", "no backend here has an option \"threads\", so --threads would change nothing");
+}
+
+/// The errors of a model name it.
+Error of_model(Error error, const std::string& model) {
+  if (error.diagnostic.location.file.empty()) error.diagnostic.location.file = model;
+  return error;
+}
+
+}  // namespace
+
+std::vector<BenchPlan> bench_plans(const BenchArguments& arguments) {
+  std::vector<BenchPlan> plans;
+  for (const std::vector<std::string>& models : comparisons(arguments.models)) {
+    for (const auto batch : settings(arguments.batches)) {
+      for (const auto threads : settings(arguments.threads)) plans.push_back({models, batch, threads});
+    }
+  }
+  return plans;
+}
+
+Result<ThreadOptions> check_backends(const BenchArguments& arguments) {
+  const auto named = named_backends(arguments);
+  if (!named) return named.error();
+  for (const BackendWord& backend : *named) {
+    if (auto checked = check_backend(backend.name, backend.options, arguments.bench.context); !checked)
+      return checked.error();
+    const auto threads = backend.options.find("threads");
+    if (threads == backend.options.end()) continue;
+    for (const std::int64_t asked : arguments.threads)
+      if (threads->second != std::to_string(asked))
+        return make_error("usage", fmt::format("--threads {} contradicts the option threads={} of {}", asked,
+                                               without_controls(threads->second), without_controls(backend.name)));
+  }
+  return arguments.threads.empty() ? Result<ThreadOptions>(ThreadOptions()) : thread_options(*named, arguments);
+}
+
+Result<BenchSetup> bench_setup(const BenchPlan& plan, const BenchArguments& arguments, const ThreadOptions& threads) {
+  auto sides = read_sides(plan.models, arguments.backends);
+  if (!sides) return of_model(sides.error(), plan.models.front());
+  BenchSetup setup{*std::move(sides), {}, {}};
+  if (plan.threads) setup.warnings = set_threads(setup.sides, *plan.threads, threads);
+  const auto with_model =
+      std::find_if(setup.sides.begin(), setup.sides.end(), [](const DiffSide& side) { return side.model; });
+  if (with_model == setup.sides.end())
+    return make_error("usage", "at least one side must be an ONNX model, which defines the inputs");
+  auto inputs = inputs_for(*with_model->model, arguments, plan.batch);
+  if (!inputs) return of_model(inputs.error(), with_model->model->path().string());
+  setup.inputs = *std::move(inputs);
+  return setup;
+}
+
+}  // namespace onnxkit::tools

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "onnxkit/diff.h"
+#include "tools/bench/arguments.h"
+
+namespace onnxkit::tools {
+
+/// One measurement of all that are asked for.
+struct BenchPlan {
+  std::vector<std::string> models;
+  std::optional<std::int64_t> batch, threads;
+};
+
+/// Every model in every setting. Models that are sides of one comparison are in one plan; ONNX files alone are measured one after another.
+std::vector<BenchPlan> bench_plans(const BenchArguments& arguments);
+
+/// What --threads can be given to, by the backend's name; those that could not be asked are left out.
+using ThreadOptions = std::map<std::string, bool>;
+
+/// Before anything is measured: whether all backends that are named exist and have the options that they are given. With --threads asks them for that
+/// option. Errors: unknown-backend, unknown-option, usage (two numbers of threads for one backend, backends that nothing runs on).
+Result<ThreadOptions> check_backends(const BenchArguments& arguments);
+
+/// What one plan measures.
+struct BenchSetup {
+  std::vector<DiffSide> sides;
+  InputSet inputs;
+  std::vector<std::string> warnings;
+};
+
+/// Errors: of reading models, of inputs, usage; each names the model.
+Result<BenchSetup> bench_setup(const BenchPlan& plan, const BenchArguments& arguments, const ThreadOptions& threads);
+
+}  // namespace onnxkit::tools

@@ -1,0 +1,131 @@
+#include "tools/bench/resume.h"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "onnxkit/diagnostic.h"
+
+namespace onnxkit::tools {
+namespace {
+
+/// FNV-1a, eight bytes at a time: it tells other data, not an adversary's.
+class ValueHash {
+ public:
+  void add(std::span<const std::byte> bytes) {
+    add(static_cast<std::uint64_t>(bytes.size()));
+    while (!bytes.empty()) {
+      std::uint64_t word = 0;
+      const std::size_t taken = std::min(bytes.size(), sizeof word);
+      std::memcpy(&word, bytes.data(), taken);
+      add(word);
+      bytes = bytes.subspan(taken);
+    }
+  }
+  void add(const Tensor& tensor) {
+    add(tensor.bytes());
+    for (const std::string& text : tensor.strings()) add(std::as_bytes(std::span(text)));
+  }
+  void add(const Value& value) {
+    if (value.is_tensor() || value.kind == ValueKind::map) add(value.tensor);
+    for (const Value& item : value.items) add(item);
+  }
+  std::string text() const { return fmt::format("{:016x}", hash_); }
+
+ private:
+  void add(std::uint64_t word) {
+    hash_ = (hash_ ^ word) * 0x100000001b3;
+    hash_ ^= hash_ >> 29;  // the product alone carries nothing downwards
+  }
+  std::uint64_t hash_ = 0xcbf29ce484222325;
+};
+
+/// Where both tell: older files hold neither.
+bool has_same_origin(const Benchmark& stored, const Benchmark& planned) {
+  return (!stored.seed || stored.seed == planned.seed) &&
+         (stored.input_values.empty() || stored.input_values == planned.input_values);
+}
+
+bool is_stored_side(const BenchSideReport& report, const DiffSide& side) {
+  return in_json(report.label) == in_json(side.label) && report.backend == side.backend &&
+         report.options == side.options;
+}
+
+/// Whether it has what is asked for now: profiles, and verdicts or why there are none.
+bool is_complete(const BenchSideReport& side, const BenchArguments& arguments) {
+  const bool is_profiled = side.profile || !side.unprofiled.empty();
+  const bool is_judged = side.verdict || (!side.why.empty() && side.why != "the comparison was cancelled");
+  return !side.rounds.empty() && (!arguments.wants_profiles() || is_profiled) && (arguments.no_judging || is_judged);
+}
+
+const BenchSideReport* first_measured(const BenchReport& report) {
+  const auto found = std::find_if(report.sides.begin(), report.sides.end(),
+                                  [](const BenchSideReport& side) { return !side.failure && !side.rounds.empty(); });
+  return found == report.sides.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+void describe_inputs(Benchmark& benchmark, const InputSet& inputs, const BenchOptions& options) {
+  benchmark.report.input_types = bench_inputs(inputs);
+  benchmark.seed = options.seed;
+  benchmark.has_all_runs = options.keeps_runs;
+  ValueHash hash;
+  for (const NamedValue& input : inputs.values) hash.add(input.value);
+  benchmark.input_values = hash.text();
+}
+
+std::vector<Benchmark>::iterator find_stored(std::vector<Benchmark>& stored, const Benchmark& planned,
+                                             const std::vector<DiffSide>& sides) {
+  return std::find_if(stored.begin(), stored.end(), [&](const Benchmark& one) {
+    return is_same_setting(one, planned) && has_same_origin(one, planned) &&
+           std::equal(one.report.sides.begin(), one.report.sides.end(), sides.begin(), sides.end(), is_stored_side);
+  });
+}
+
+std::vector<std::size_t> missing_sides(const Benchmark& stored, const BenchArguments& arguments) {
+  const std::vector<BenchSideReport>& sides = stored.report.sides;
+  std::vector<std::size_t> all(sides.size()), failed;
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  if (stored.failure || stored.report.cancelled || (arguments.bench.keeps_runs && !stored.has_all_runs)) return all;
+  for (const std::size_t i : all) {
+    if (sides[i].failure)
+      failed.push_back(i);
+    else if (!is_complete(sides[i], arguments))
+      return all;
+  }
+  return failed;
+}
+
+Benchmark with_sides(const Benchmark& stored, const std::vector<std::size_t>& which, Benchmark later) {
+  Benchmark merged = stored;
+  BenchReport& report = merged.report;
+  const BenchSideReport* before = first_measured(stored.report);
+  const std::string base_before = before ? before->label : std::string();
+  std::string measured;
+  for (std::size_t i = 0; i < which.size(); ++i) {
+    BenchSideReport& side = report.sides[which[i]] = std::move(later.report.sides[i]);
+    if (!side.failure) measured += (measured.empty() ? "" : ", ") + side.label;
+  }
+  if (measured.empty()) return merged;
+  const BenchSideReport* base = first_measured(report);
+  for (BenchSideReport& side : report.sides) {
+    const bool is_new =
+        std::any_of(which.begin(), which.end(), [&](std::size_t i) { return &side == &report.sides[i]; });
+    if (side.failure || side.rounds.empty() || (!is_new && base->label == base_before)) continue;
+    side.ratio = &side == base ? std::nullopt : change_of(side.rounds, base->rounds, merged.seed.value_or(0));
+    side.cpu_ratio.reset();
+  }
+  report.warnings.insert(report.warnings.end(), later.report.warnings.begin(), later.report.warnings.end());
+  report.warnings.push_back(fmt::format("measured later than the others, not beside them: {}", measured));
+  report.seconds += later.report.seconds;
+  report.reached_goal = report.reached_goal && later.report.reached_goal;
+  return merged;
+}
+
+}  // namespace onnxkit::tools

@@ -1,0 +1,133 @@
+#include "tools/bench/sweep.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "libonnxkit/base/system/atomic_file.h"
+#include "onnxkit/diagnostic.h"
+#include "tools/bench/resume.h"
+#include "tools/interrupt.h"
+#include "tools/model_file.h"
+#include "tools/progress.h"
+
+namespace onnxkit::tools {
+namespace {
+
+/// Sides that start are told one by one, rounds of milliseconds are not.
+bool is_told(std::string_view step) { return !step.starts_with("round ") || step.ends_with('0'); }
+
+class Sweep {
+ public:
+  Sweep(const BenchArguments& arguments, const ThreadOptions& threads, std::vector<Benchmark> stored)
+      : arguments_(arguments),
+        threads_(threads),
+        stored_(std::move(stored)),
+        plans_(bench_plans(arguments)),
+        progress_("measuring", plans_.size(), arguments.notes) {
+    arguments_.bench.stop = interrupt_.token();
+    arguments_.bench.profiles = arguments.wants_profiles();
+  }
+
+  Result<BenchSweep> run() {
+    for (const BenchPlan& plan : plans_) {
+      if (is_stopped()) break;
+      Benchmark named{plan.models.front(), plan.batch, plan.threads, {}};
+      progress_.at("measuring " + setting_of(named));
+      auto benchmark = result_of(plan, named);
+      progress_.advance();
+      if (!benchmark && plans_.size() == 1) return benchmark.error();
+      if (!benchmark) {
+        named.failure = benchmark.error();
+        named.report.cancelled = benchmark.error().kind == ErrorKind::cancelled;
+      }
+      sweep_.benchmarks.push_back(benchmark ? *std::move(benchmark) : std::move(named));
+      if (sweep_.benchmarks.back().report.cancelled) sweep_.was_stopped = true;
+    }
+    return std::move(sweep_);
+  }
+
+ private:
+  bool is_stopped() {
+    sweep_.was_stopped = sweep_.was_stopped || arguments_.bench.stop.stop_requested();
+    return sweep_.was_stopped;
+  }
+
+  /// From what --resume holds, or measured; what was measured is kept there.
+  Result<Benchmark> result_of(const BenchPlan& plan, const Benchmark& named) {
+    auto setup = bench_setup(plan, arguments_, threads_);
+    if (!setup) return setup.error();
+    if (is_stopped()) return make_error("cancelled", "the measurement was stopped");
+    Benchmark planned = named;
+    describe_inputs(planned, setup->inputs, arguments_.bench);
+    const auto known = find_stored(stored_, planned, setup->sides);
+    const std::vector<std::size_t> missing =
+        known == stored_.end() ? std::vector<std::size_t>() : missing_sides(*known, arguments_);
+    if (known != stored_.end() && missing.empty()) return *known;
+    const bool completes = known != stored_.end() && missing.size() < setup->sides.size();
+    if (completes) setup->sides = chosen(std::move(setup->sides), missing);
+    auto measured = measure(*setup, planned);
+    if (measured && is_stopped()) measured->report.cancelled = true;  // whatever was left to do, such as judging
+    if (!measured || measured->report.cancelled) return measured;
+    if (completes) *measured = with_sides(*known, missing, *std::move(measured));
+    if (known != stored_.end()) stored_.erase(known);
+    stored_.push_back(*measured);
+    keep();
+    return measured;
+  }
+
+  static std::vector<DiffSide> chosen(std::vector<DiffSide> sides, const std::vector<std::size_t>& which) {
+    std::vector<DiffSide> these;
+    for (const std::size_t i : which) these.push_back(std::move(sides[i]));
+    return these;
+  }
+
+  Result<Benchmark> measure(const BenchSetup& setup, const Benchmark& planned) {
+    BenchOptions options = arguments_.bench;
+    if (planned.threads) options.limits.threads = static_cast<int>(*planned.threads);
+    options.on_step = [this](std::string_view step) {
+      if (is_told(step)) progress_.at(without_controls(step));
+    };
+    auto report = bench(setup.sides, setup.inputs, options);
+    if (!report) return report.error();
+    Benchmark measured = planned;
+    measured.report = *std::move(report);
+    measured.report.warnings.insert(measured.report.warnings.end(), setup.warnings.begin(), setup.warnings.end());
+    return measured;
+  }
+
+  void keep() {
+    if (arguments_.resume.empty()) return;
+    auto kept = replace_file(arguments_.resume, bench_json(stored_));
+    if (!kept && !sweep_.unkept) sweep_.unkept = kept.error();
+  }
+
+  const Interrupt interrupt_{Interrupt::Signals::interrupt_and_terminate};  // before the thread of the progress
+  BenchArguments arguments_;
+  const ThreadOptions& threads_;
+  std::vector<Benchmark> stored_;
+  const std::vector<BenchPlan> plans_;
+  Progress progress_;
+  BenchSweep sweep_;
+};
+
+}  // namespace
+
+Result<BenchSweep> run_sweep(const BenchArguments& arguments, const ThreadOptions& threads) {
+  std::vector<Benchmark> stored;
+  std::error_code unseen;
+  if (!arguments.resume.empty() && std::filesystem::is_regular_file(arguments.resume, unseen)) {
+    auto read = read_benchmarks(arguments.resume);
+    if (!read) return read.error();
+    stored = *std::move(read);
+  }
+  return Sweep(arguments, threads, std::move(stored)).run();
+}
+
+Result<std::vector<Benchmark>> read_benchmarks(const std::string& path) {
+  const auto text = read_file(path);
+  return text ? benchmarks_in(*text, path) : Result<std::vector<Benchmark>>(text.error());
+}
+
+}  // namespace onnxkit::tools

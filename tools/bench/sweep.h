@@ -1,0 +1,24 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "tools/bench/plans.h"
+
+namespace onnxkit::tools {
+
+/// What a sweep over models and settings came to: as much as there is, however it ended.
+struct BenchSweep {
+  /// In the order of plans; one that could not be measured has its error as Benchmark::failure.
+  std::vector<Benchmark> benchmarks;
+  bool was_stopped = false;
+  std::optional<Error> unkept;  ///< why a measurement could not be put where --resume says
+};
+
+/// Every plan. What --resume holds is not measured again, and what was measured is put there at once. A plan that cannot be measured does not keep
+/// the others from it. Errors: of reading what --resume holds; where there is one plan, its own.
+Result<BenchSweep> run_sweep(const BenchArguments& arguments, const ThreadOptions& threads);
+
+Result<std::vector<Benchmark>> read_benchmarks(const std::string& path);
+
+}  // namespace onnxkit::tools

@@ -1,0 +1,183 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "tools/report/bench/bench_parts.h"
+#include "tools/report/diagnostics.h"
+#include "tools/report/table.h"
+#include "tools/report/units.h"
+
+namespace onnxkit::tools {
+namespace {
+
+const Benchmark* bench_in(const std::vector<Benchmark>& benchmarks, const Benchmark& setting) {
+  const auto found = std::find_if(benchmarks.begin(), benchmarks.end(),
+                                  [&](const Benchmark& one) { return is_same_setting(one, setting); });
+  return found == benchmarks.end() ? nullptr : &*found;
+}
+
+const BenchSideReport* bench_side_in(const Benchmark& benchmark, const BenchSideReport& side) {
+  const auto& sides = benchmark.report.sides;
+  const auto found = std::find_if(sides.begin(), sides.end(), [&](const BenchSideReport& one) {
+    return in_json(one.label) == in_json(side.label);
+  });
+  return found == sides.end() ? nullptr : &*found;
+}
+
+/// Sides of `these` that `those` lack.
+std::vector<std::string> bench_others(const std::vector<Benchmark>& these, const std::vector<Benchmark>& those) {
+  std::vector<std::string> others;
+  for (const Benchmark& one : these) {
+    const Benchmark* other = bench_in(those, one);
+    for (const BenchSideReport& side : one.report.sides)
+      if (!other || !bench_side_in(*other, side))
+        others.push_back(setting_of(one) + ", " + without_controls(side.label));
+    if (one.failure) others.push_back(setting_of(one));
+  }
+  return others;
+}
+
+void add_once(std::vector<std::string>& texts, std::string text) {
+  if (std::find(texts.begin(), texts.end(), text) == texts.end()) texts.push_back(std::move(text));
+}
+
+/// What was measured on other machines or with other runtimes is compared all the same, and said.
+void add_differences(const BenchReport& before, const BenchReport& after, std::vector<std::string>& differences) {
+  if (!before.processor.empty() && !after.processor.empty() && in_json(before.processor) != in_json(after.processor))
+    add_once(differences, fmt::format("another processor: {}, before {}", without_controls(after.processor),
+                                      without_controls(before.processor)));
+  if (before.processors > 0 && after.processors > 0 && before.processors != after.processors)
+    add_once(differences,
+             fmt::format("another number of processors: {}, before {}", after.processors, before.processors));
+}
+
+void add_differences(const BenchSideReport& before, const BenchSideReport& after,
+                     std::vector<std::string>& differences) {
+  if (before.version.empty() || after.version.empty() || in_json(before.version) == in_json(after.version)) return;
+  add_once(differences, fmt::format("another version of {}: {}, before {}", without_controls(after.backend),
+                                    without_controls(after.version), without_controls(before.version)));
+}
+
+/// Why two sides have no ratio.
+std::string bench_gap(const BenchSideReport& before, const BenchSideReport& after) {
+  if (before.failure) return after.failure ? "as before" : "failed before";
+  if (after.failure) return {};  // what it did is said already
+  return fmt::format("too few rounds to compare, {} before and {} now", before.rounds.size(), after.rounds.size());
+}
+
+BenchChange bench_change(const Benchmark& now, const BenchSideReport& before, const BenchSideReport& after,
+                         double most) {
+  BenchChange change{now.model, now.batch, now.threads, after.label, {}, 0, 0, false, false, {}};
+  if (!before.rounds.empty()) change.before = before.wall.median;
+  if (!after.rounds.empty()) change.after = after.wall.median;
+  if (!before.rounds.empty() && !after.rounds.empty()) change.ratio = change_of(after.rounds, before.rounds, 0);
+  change.is_slower = change.ratio && change.ratio->differs && change.ratio->value > 1 + most;
+  change.is_worse = bench_is_wrong(after) && !bench_is_wrong(before);
+  if (bench_is_wrong(after)) change.remark = bench_verdict_text(after);
+  if (change.ratio) return change;
+  const std::string gap = bench_gap(before, after);
+  if (!gap.empty()) change.remark += (change.remark.empty() ? "" : ", ") + gap;
+  return change;
+}
+
+std::string bench_change_name(const BenchChange& change) {
+  return setting_of({change.model, change.batch, change.threads, {}}) + ", " + without_controls(change.side);
+}
+
+Table changes_table(const BenchComparison& comparison) {
+  Table table({"measurement", ">before", ">after", "change"});
+  for (const BenchChange& change : comparison.changes)
+    table.add({bench_change_name(change), change.before > 0 ? seconds_text(change.before) : "-",
+               change.after > 0 ? seconds_text(change.after) : "-",
+               bench_ratio_text(change.ratio) + (change.is_slower ? ", too slow" : "") +
+                   (change.remark.empty() ? "" : ", " + change.remark)},
+              change.is_slower || change.is_worse ? bench_red : std::string_view());
+  return table;
+}
+
+std::vector<std::string> comparison_remarks(const BenchComparison& comparison) {
+  std::vector<std::string> remarks;
+  for (const std::string& one : comparison.only_before)
+    remarks.push_back("not compared: " + one + ", which only the older report has");
+  for (const std::string& one : comparison.only_after)
+    remarks.push_back("not compared: " + one + ", which only the newer report has");
+  for (const std::string& one : comparison.differences) remarks.push_back("warning: " + one);
+  return remarks;
+}
+
+}  // namespace
+
+BenchComparison compare_benchmarks(const std::vector<Benchmark>& before, const std::vector<Benchmark>& after,
+                                   double most) {
+  BenchComparison comparison;
+  comparison.most = most;
+  for (const Benchmark& now : after) {
+    const Benchmark* then = bench_in(before, now);
+    if (!then) continue;
+    for (const BenchSideReport& side : now.report.sides) {
+      const BenchSideReport* old = bench_side_in(*then, side);
+      if (!old) continue;
+      comparison.changes.push_back(bench_change(now, *old, side, most));
+      add_differences(then->report, now.report, comparison.differences);
+      add_differences(*old, side, comparison.differences);
+    }
+  }
+  comparison.only_before = bench_others(before, after);
+  comparison.only_after = bench_others(after, before);
+  return comparison;
+}
+
+std::string comparison_text(const BenchComparison& comparison, bool color) {
+  std::string text = changes_table(comparison).text(3, color);
+  for (const std::string& remark : comparison_remarks(comparison)) text += "  " + remark + "\n";
+  return text;
+}
+
+std::string comparison_markdown(const BenchComparison& comparison) {
+  std::string text = changes_table(comparison).markdown();
+  const std::vector<std::string> remarks = comparison_remarks(comparison);
+  if (!remarks.empty()) text += "\n";
+  for (const std::string& remark : remarks) text += "- " + markdown_text(remark) + "\n";
+  return text;
+}
+
+std::string comparison_csv(const BenchComparison& comparison) {
+  Table table({"model", "batch", "threads", "backend", "before_s", "after_s", "ratio", "ratio_low", "ratio_high",
+               "differs", "too_slow", "worse", "remark"});
+  const auto number = [](double value) { return fmt::format("{}", value); };
+  const auto word = [](bool is) { return std::string(is ? "yes" : "no"); };
+  for (const BenchChange& change : comparison.changes) {
+    const auto& ratio = change.ratio;
+    table.add({csv_text(change.model), change.batch ? std::to_string(*change.batch) : "",
+               change.threads ? std::to_string(*change.threads) : "", csv_text(change.side),
+               change.before > 0 ? number(change.before) : "", change.after > 0 ? number(change.after) : "",
+               ratio ? number(ratio->value) : "", ratio ? number(ratio->interval.low) : "",
+               ratio ? number(ratio->interval.high) : "", ratio ? word(ratio->differs) : "", word(change.is_slower),
+               word(change.is_worse), csv_text(change.remark)});
+  }
+  return table.csv();
+}
+
+Json comparison_json(const BenchComparison& comparison) {
+  Json changes = Json::array();
+  for (const BenchChange& change : comparison.changes) {
+    Json json = {{"model", change.model},
+                 {"batch", change.batch ? Json(*change.batch) : Json()},
+                 {"threads", change.threads ? Json(*change.threads) : Json()},
+                 {"label", change.side},
+                 {"before", change.before > 0 ? Json(change.before) : Json()},
+                 {"after", change.after > 0 ? Json(change.after) : Json()},
+                 {"too_slow", change.is_slower},
+                 {"worse", change.is_worse},
+                 {"remark", change.remark}};
+    if (change.ratio) json["ratio"] = bench_ratio_json(*change.ratio);
+    changes.push_back(std::move(json));
+  }
+  return {{"max_slowdown", comparison.most},
+          {"changes", std::move(changes)},
+          {"only_before", comparison.only_before},
+          {"only_after", comparison.only_after},
+          {"differences", comparison.differences}};
+}
+
+}  // namespace onnxkit::tools
