@@ -47,7 +47,7 @@ Result<BenchComparison> compare_reports(const std::vector<Benchmark>& before, co
                     "and backend have to be the same");
 }
 
-Outcome outcome_of(const BenchComparison& comparison) {
+Outcome finish_comparison(const BenchComparison& comparison) {
   const auto& changes = comparison.changes;
   if (std::any_of(changes.begin(), changes.end(),
                   [](const BenchChange& change) { return change.is_slower || change.is_worse; }))
@@ -68,7 +68,7 @@ Outcome run_comparison(const BenchArguments& arguments, const CLI::App& command,
   const auto comparison = compare_reports(*before, *after, most);
   if (!comparison) return reporter(comparison.error());
   std::fputs(comparison_in(*comparison, arguments).c_str(), stdout);
-  return outcome_of(*comparison);
+  return finish_comparison(*comparison);
 }
 
 }  // namespace onnxkit::tools

@@ -15,8 +15,8 @@ namespace onnxkit::tools {
 Result<BenchComparison> compare_reports(const std::vector<Benchmark>& before, const std::vector<Benchmark>& after,
                                         double most);
 
-/// What a comparison says of the exit status; where nothing could be compared it says why on standard error.
-Outcome outcome_of(const BenchComparison& comparison);
+/// The exit status that a printed comparison asks for; where nothing could be compared the reason goes to standard error.
+Outcome finish_comparison(const BenchComparison& comparison);
 
 /// --compare: prints what has changed from the first report to the second. `command` tells which options were given, since most make no sense here.
 Outcome run_comparison(const BenchArguments& arguments, const CLI::App& command, double most);

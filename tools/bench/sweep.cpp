@@ -86,8 +86,10 @@ class Sweep {
   Result<Benchmark> measure(const BenchSetup& setup, const Benchmark& planned) {
     BenchOptions options = arguments_.bench;
     if (planned.threads) options.limits.threads = static_cast<int>(*planned.threads);
-    options.on_step = [this](std::string_view step) {
-      if (is_told(step)) progress_.at(without_controls(step));
+    // A bar has one label; lines follow that of their model.
+    const std::string bar = arguments_.notes == Notes::steps ? std::string() : setting_of(planned) + ": ";
+    options.on_step = [&](std::string_view step) {
+      if (is_told(step)) progress_.at(bar + without_controls(step));
     };
     auto report = bench(setup.sides, setup.inputs, options);
     if (!report) return report.error();

@@ -61,7 +61,7 @@ Outcome finish_sweep(const BenchSweep& sweep, const std::vector<Benchmark>& base
   if (arguments.format == BenchFormat::csv) print_remarks(benchmarks, comparison, arguments);
   Outcome outcome = has_finding(benchmarks) ? Outcome::finding : Outcome::ok;
   if (compared) {
-    const Outcome found = comparison ? outcome_of(*comparison) : report_error(compared->error());
+    const Outcome found = comparison ? finish_comparison(*comparison) : report_error(compared->error());
     if (found != Outcome::ok) outcome = found;
   }
   if (sweep.unkept) outcome = report_error(*sweep.unkept);
