@@ -121,6 +121,7 @@ Benchmark with_sides(const Benchmark& stored, const std::vector<std::size_t>& wh
     side.ratio = &side == base ? std::nullopt : change_of(side.rounds, base->rounds, merged.seed.value_or(0));
     side.cpu_ratio.reset();
   }
+  merged.has_all_runs = merged.has_all_runs && later.has_all_runs;
   report.warnings.insert(report.warnings.end(), later.report.warnings.begin(), later.report.warnings.end());
   report.warnings.push_back(fmt::format("measured later than the others, not beside them: {}", measured));
   report.seconds += later.report.seconds;

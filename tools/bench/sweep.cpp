@@ -37,7 +37,6 @@ class Sweep {
       progress_.at("measuring " + setting_of(named));
       auto benchmark = result_of(plan, named);
       progress_.advance();
-      if (!benchmark && plans_.size() == 1) return benchmark.error();
       if (!benchmark) {
         named.failure = benchmark.error();
         named.report.cancelled = benchmark.error().kind == ErrorKind::cancelled;
@@ -45,10 +44,17 @@ class Sweep {
       sweep_.benchmarks.push_back(benchmark ? *std::move(benchmark) : std::move(named));
       if (sweep_.benchmarks.back().report.cancelled) sweep_.was_stopped = true;
     }
+    if (sweep_.benchmarks.empty()) return stopped();
+    const bool is_one_comparison = plans_.front().models == plans_.back().models;
+    const auto has_failed = [](const Benchmark& benchmark) { return benchmark.failure.has_value(); };
+    if (is_one_comparison && std::all_of(sweep_.benchmarks.begin(), sweep_.benchmarks.end(), has_failed))
+      return *sweep_.benchmarks.front().failure;
     return std::move(sweep_);
   }
 
  private:
+  static Error stopped() { return make_error("cancelled", "the measurement was stopped"); }
+
   bool is_stopped() {
     sweep_.was_stopped = sweep_.was_stopped || arguments_.bench.stop.stop_requested();
     return sweep_.was_stopped;
@@ -58,7 +64,7 @@ class Sweep {
   Result<Benchmark> result_of(const BenchPlan& plan, const Benchmark& named) {
     auto setup = bench_setup(plan, arguments_, threads_);
     if (!setup) return setup.error();
-    if (is_stopped()) return make_error("cancelled", "the measurement was stopped");
+    if (is_stopped()) return stopped();
     Benchmark planned = named;
     describe_inputs(planned, setup->inputs, arguments_.bench);
     const auto known = find_stored(stored_, planned, setup->sides);
@@ -68,6 +74,7 @@ class Sweep {
     const bool completes = known != stored_.end() && missing.size() < setup->sides.size();
     if (completes) setup->sides = chosen(std::move(setup->sides), missing);
     auto measured = measure(*setup, planned);
+    if (is_stopped() && completes) measured = *known;                 // what was there before is worth more
     if (measured && is_stopped()) measured->report.cancelled = true;  // whatever was left to do, such as judging
     if (!measured || measured->report.cancelled) return measured;
     if (completes) *measured = with_sides(*known, missing, *std::move(measured));

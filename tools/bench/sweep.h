@@ -16,7 +16,7 @@ struct BenchSweep {
 };
 
 /// Every plan. What --resume holds is not measured again, and what was measured is put there at once. A plan that cannot be measured does not keep
-/// the others from it. Errors: of reading what --resume holds; where there is one plan, its own.
+/// the others from it. Errors: of reading what --resume holds; where all plans are of one model, and none could be measured, that of the first.
 Result<BenchSweep> run_sweep(const BenchArguments& arguments, const ThreadOptions& threads);
 
 Result<std::vector<Benchmark>> read_benchmarks(const std::string& path);
