@@ -47,7 +47,7 @@ Result<void> check_options(const BenchArguments& arguments) {
 void print_remarks(const std::vector<Benchmark>& benchmarks, const BenchComparison* comparison,
                    const BenchArguments& arguments) {
   note(arguments.notes, bench_remarks_text(benchmarks));
-  if (comparison) note(arguments.notes, comparison_text(*comparison, color_on(arguments.color, stderr)));
+  if (comparison) std::fputs(comparison_text(*comparison, color_on(arguments.color, stderr)).c_str(), stderr);
 }
 
 /// Prints what a sweep came to, and writes its files.
