@@ -1,5 +1,6 @@
 #include "tools/interrupt.h"
 
+#include <chrono>
 #include <csignal>
 #include <ctime>
 
@@ -14,6 +15,9 @@ sigset_t interrupt_set(Interrupt::Signals signals) {
   return set;
 }
 
+/// `timeout` sends its signal to the program and then to its group, which is the program again.
+constexpr std::chrono::milliseconds twin{500};
+
 }  // namespace
 
 Interrupt::Interrupt(Signals signals) : signals_(signals) {
@@ -22,14 +26,18 @@ Interrupt::Interrupt(Signals signals) : signals_(signals) {
   waiter_ = std::jthread([this](const std::stop_token& over) {
     const sigset_t waited = interrupt_set(signals_);
     const timespec pause{0, 50'000'000};
+    std::chrono::steady_clock::time_point first;
     while (!over.stop_requested()) {
       const int signal = sigtimedwait(&waited, nullptr, &pause);
       if (signal < 0) continue;
+      const auto now = std::chrono::steady_clock::now();
+      if (signal == SIGTERM && stop_.stop_requested() && now - first < twin) continue;
       if (stop_.stop_requested()) {
         std::signal(signal, SIG_DFL);
         pthread_sigmask(SIG_UNBLOCK, &waited, nullptr);
         std::raise(signal);
       }
+      first = now;
       stop_.request_stop();
     }
   });
