@@ -119,23 +119,32 @@ View reduced(LowerCall& call, Reduction reduction, const View& view, const std::
   return result;
 }
 
+View subtracted(LowerCall& call, const View& x, const View& y) {
+  Expression e;
+  e.apply(Operation::subtract, e.input(0, lane_of(x.type)), e.input(1, lane_of(x.type)));
+  const View result = call.make_like(x.type, x.dims, x);
+  call.emit_map(e, {x, y}, result);
+  return result;
+}
+
+View squared(LowerCall& call, const View& x) {
+  Expression e;
+  const Expression::Number number = e.input(0, lane_of(x.type));
+  e.apply(Operation::multiply, number, number);
+  const View result = call.make_like(x.type, x.dims, x);
+  call.emit_map(e, {x}, result);
+  return result;
+}
+
 Statistics statistics_over(LowerCall& call, const View& view, const std::vector<bool>& goes) {
-  const Lane lane = lane_of(view.type);
   Dims kept = view.dims;
   for (std::size_t i = 0; i < kept.size(); ++i) {
     if (goes[i]) kept[i] = 1;
   }
   Statistics found;
   found.mean = *reshaped(reduced(call, Reduction::mean, view, goes), kept);
-  Expression difference, square;
-  difference.apply(Operation::subtract, difference.input(0, lane), difference.input(1, lane));
-  found.centered = call.make_like(view.type, view.dims, view);
-  call.emit_map(difference, {view, found.mean}, found.centered);
-  const Expression::Number number = square.input(0, lane);
-  square.apply(Operation::multiply, number, number);
-  const View squares = call.make_like(view.type, view.dims, view);
-  call.emit_map(square, {found.centered}, squares);
-  found.variance = *reshaped(reduced(call, Reduction::mean, squares, goes), kept);
+  found.centered = subtracted(call, view, found.mean);
+  found.variance = *reshaped(reduced(call, Reduction::mean, squared(call, found.centered), goes), kept);
   return found;
 }
 
@@ -161,15 +170,9 @@ std::optional<View> normalized_groups(LowerCall& call, const View& x, std::int64
   const std::int64_t rest = element_count(std::span(x.dims).subspan(2));
   const Dims split = {x.dims[0], groups, channels / groups, rest}, joined = {x.dims[0], channels, rest};
   const View flat = reshaped_or_copied(call, x, joined);
-  Expression difference, square, normalized;
-  difference.apply(Operation::subtract, difference.input(0, lane), difference.input(1, lane));
-  const View centered = call.make_like(x.type, joined, flat), squares = call.make_like(x.type, joined, flat);
-  call.emit_map(difference, {flat, group_means(call, *reshaped(flat, split))}, centered);
-  const Expression::Number number = square.input(0, lane);
-  square.apply(Operation::multiply, number, number);
-  call.emit_map(square, {centered}, squares);
-  std::vector<View> inputs = {centered, group_means(call, *reshaped(squares, split))};
-  Expression& e = normalized;
+  const View centered = subtracted(call, flat, group_means(call, *reshaped(flat, split)));
+  std::vector<View> inputs = {centered, group_means(call, *reshaped(squared(call, centered), split))};
+  Expression e;
   const auto epsilon = static_cast<double>(call.real("epsilon", 1e-5F));
   const Expression::Number shifted = e.apply(Operation::add, e.input(1, lane), e.constant(lane, epsilon));
   Expression::Number y = e.apply(Operation::divide, e.input(0, lane), e.apply(Operation::square_root, shifted));

@@ -31,6 +31,9 @@ View reshaped_or_copied(LowerCall& call, const View& view, Dims dims);
 View taken(LowerCall& call, const View& view, std::size_t axis, std::span<const std::int64_t> positions);
 /// The reduction over the axes that go; the others in their order.
 View reduced(LowerCall& call, Reduction reduction, const View& view, const std::vector<bool>& goes);
+/// x - y and x * x, in the order of axes of x.
+View subtracted(LowerCall& call, const View& x, const View& y);
+View squared(LowerCall& call, const View& x);
 /// Of a float32 or float64 view over the axes that go: mean and variance keep these axes with one element.
 struct Statistics {
   View mean, variance, centered;

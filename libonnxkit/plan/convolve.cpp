@@ -105,16 +105,10 @@ View slices_of(View v) {
 PaddedVolume padded_volume(LowerCall& call, const View& volume, std::int64_t front, std::int64_t behind) {
   Dims dims = volume.dims;
   dims[2] += front + behind;
-  const View padded = make_volume(call, dims), middle = sliced(padded, 2, front, 1, volume.dims[2]);
+  const View padded = make_volume(call, dims);
   if (front != 0) fill(call, sliced(padded, 2, 0, 1, front), 0);
   if (behind != 0) fill(call, sliced(padded, 2, front + volume.dims[2], 1, behind), 0);
-  if (volume.type == ElementType::float32) {
-    call.emit_copy(volume, middle);
-  } else {
-    Expression real;
-    real.convert(real.input(0, lane_of(volume.type)), Lane::f32);
-    call.emit_map(real, {volume}, middle);
-  }
+  copy_as_float32(call, volume, sliced(padded, 2, front, 1, volume.dims[2]));
   return {padded, front};
 }
 

@@ -47,14 +47,15 @@ View make_channels_last(LowerCall& call, const Dims& dims) {
 View channels_last(LowerCall& call, const View& view) {
   if (view.type == ElementType::float32 && view.has_channels_last()) return view;
   const View result = make_channels_last(call, view.dims);
-  if (view.type == ElementType::float32) {
-    call.emit_copy(view, result);
-  } else {
-    Expression expression;
-    expression.convert(expression.input(0, lane_of(view.type)), Lane::f32);
-    call.emit_map(expression, {view}, result);
-  }
+  copy_as_float32(call, view, result);
   return result;
+}
+
+void copy_as_float32(LowerCall& call, const View& from, const View& to) {
+  if (from.type == ElementType::float32) return call.emit_copy(from, to);
+  Expression expression;
+  expression.convert(expression.input(0, lane_of(from.type)), Lane::f32);
+  call.emit_map(expression, {from}, to);
 }
 
 void give_image(LowerCall& call, View image) {

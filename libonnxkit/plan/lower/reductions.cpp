@@ -35,13 +35,6 @@ View with_operation(LowerCall& call, Operation operation, const View& view) {
   return applied(call, e, {view}, view.type);
 }
 
-View squared(LowerCall& call, const View& view) {
-  Expression e;
-  const Number number = e.input(0, lane_of(view.type));
-  e.apply(Operation::multiply, number, number);
-  return applied(call, e, {view}, view.type);
-}
-
 /// The result in the type of the output; integers wrap.
 void give_reduced(LowerCall& call, const View& view) {
   const ElementType type = call.output_type(0), stored = LowerCall::stored_type(type);
