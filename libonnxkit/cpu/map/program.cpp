@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 
 #include "libonnxkit/base/dtype/dtype.h"
+#include "libonnxkit/cpu/by_width.h"
 #include "libonnxkit/cpu/kernels/kernels.h"
 #include "libonnxkit/cpu/map/convert.h"
 #include "libonnxkit/cpu/map/narrow.h"
@@ -363,7 +364,7 @@ namespace {
 
 /// One element at `count` places.
 void repeat(std::byte* to, std::int64_t width, std::int64_t stride, const std::byte* element, std::int64_t count) {
-  const auto write = [&]<class T>(T number) {
+  by_width(width, [&]<class T>(T number) {
     std::memcpy(&number, element, sizeof number);
     auto* const places = reinterpret_cast<T*>(to);
     if (stride == 1) {
@@ -371,15 +372,7 @@ void repeat(std::byte* to, std::int64_t width, std::int64_t stride, const std::b
     } else {
       for (std::int64_t i = 0; i < count; ++i) places[i * stride] = number;
     }
-  };
-  if (width == 1)
-    write(std::uint8_t());
-  else if (width == 2)
-    write(std::uint16_t());
-  else if (width == 4)
-    write(std::uint32_t());
-  else
-    write(std::uint64_t());
+  });
 }
 
 void round_numbers(void* to, const void* from, Lane lane, ElementType type, std::int64_t count) {

@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "libonnxkit/base/dtype/dtype.h"
+#include "libonnxkit/cpu/by_width.h"
 #include "libonnxkit/cpu/step.h"
 
 namespace onnxkit::cpu {
@@ -102,18 +103,10 @@ class CopyKernel : public Kernel {
     to += first * to_strides[0] * width_;
     from += first * from_strides[0] * width_;
     const std::int64_t columns = loops_.sizes[inner + 1];
-    const auto copy = [&]<class T>(T) {
+    by_width(width_, [&]<class T>(T) {
       copy_plane(reinterpret_cast<T*>(to), reinterpret_cast<const T*>(from), last - first, columns, to_strides,
                  from_strides);
-    };
-    if (width_ == 1)
-      copy(std::uint8_t());
-    else if (width_ == 2)
-      copy(std::uint16_t());
-    else if (width_ == 4)
-      copy(std::uint32_t());
-    else
-      copy(std::uint64_t());
+    });
   }
 
   View from_, to_;
