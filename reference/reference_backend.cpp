@@ -5,6 +5,7 @@
 
 #include "libonnxkit/exec/perturbed.h"
 #include "libonnxkit/exec/registry.h"
+#include "libonnxkit/exec/threads_option.h"
 #include "libonnxkit/wire/external/external_data.h"
 #include "reference/executor/executor.h"
 
@@ -30,7 +31,7 @@ class ReferenceSession : public exec::Session, public exec::PerturbedSamples {
         table_(options.table ? options.table : std::make_shared<const spec::OpTable>()),
         external_(model_->path, {.allow_outside = options.allow_outside_data, .verify_checksums = false}),
         math_(options.math),
-        threads_(options.threads),
+        threads_(exec::threads_of(options)),
         products_(options.products) {}
 
   Result<void> prepare(const exec::LoadOptions& options) {
@@ -118,6 +119,7 @@ class ReferenceBackend : public exec::Backend {
     desc.devices = {"cpu"};
     desc.formats = {"onnx"};
     desc.arithmetic = name_of(Profile::float32);
+    desc.options[exec::threads_option] = exec::describe_threads_option();
     desc.capabilities.in_memory = true;
     desc.capabilities.taps = true;
     desc.capabilities.perturbed_samples = true;
@@ -129,8 +131,6 @@ class ReferenceBackend : public exec::Backend {
   Result<std::unique_ptr<exec::Session>> load(const exec::ModelSource& source,
                                               const exec::LoadOptions& options) override {
     if (!source.model) return make_error("not-supported", "the reference runs ONNX models only");
-    if (!options.options.empty())
-      return make_error("unknown-option", "the reference has no option " + quote(options.options.begin()->first));
     if (auto checked = exec::check_load(*describe(), source, options); !checked) return checked.error();
     auto session = std::make_unique<ReferenceSession>(source.model, options);
     if (auto prepared = session->prepare(options); !prepared) return prepared.error();

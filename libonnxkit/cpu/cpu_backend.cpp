@@ -10,6 +10,7 @@
 #include "libonnxkit/exec/perturbed.h"
 #include "libonnxkit/exec/registry.h"
 #include "libonnxkit/exec/support.h"
+#include "libonnxkit/exec/threads_option.h"
 #include "libonnxkit/spec/op_table.h"
 
 namespace onnxkit::reference {
@@ -36,6 +37,7 @@ class CpuBackend : public exec::Backend {
     desc.arithmetic = name_of(Profile::float32);
     desc.options[without_pass] = {
         .help = "passes that the plan is made without, with + between their names", .fallback = "", .values = {}};
+    desc.options[exec::threads_option] = exec::describe_threads_option();
     desc.capabilities.in_memory = true;
     desc.capabilities.profile = exec::ProfileDetail::step;
     desc.capabilities.passes = plan::pass_names();
@@ -49,6 +51,7 @@ class CpuBackend : public exec::Backend {
     if (auto checked = exec::check_load(*describe(), source, options); !checked) return checked.error();
     plan::PlannedOptions planned;
     planned.load = options;
+    planned.load.threads = exec::threads_of(options);
     if (!planned.load.context) planned.load.context = std::make_shared<exec::SessionContext>();
     if (!planned.load.table) planned.load.table = std::make_shared<spec::OpTable>();
     if (const auto given = options.options.find(without_pass); given != options.options.end()) {

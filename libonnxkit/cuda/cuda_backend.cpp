@@ -9,6 +9,7 @@
 #include "libonnxkit/exec/perturbed.h"
 #include "libonnxkit/exec/registry.h"
 #include "libonnxkit/exec/support.h"
+#include "libonnxkit/exec/threads_option.h"
 #include "libonnxkit/spec/op_table.h"
 
 namespace onnxkit::reference {
@@ -112,6 +113,7 @@ exec::BackendDesc desc_of(const Found& found) {
       .help = "streamed: each run sends constants to the device, as usual where its memory does not hold them",
       .fallback = "usual",
       .values = {"usual", "streamed"}};
+  desc.options[exec::threads_option] = exec::describe_threads_option();
   desc.capabilities.passes = plan::pass_names();
   desc.options[without_pass_option] = {
       .help = "passes that the plan is made without, with + between their names", .fallback = "", .values = {}};
@@ -155,7 +157,9 @@ class CudaBackend : public exec::Backend {
     const auto found = look_around(settings_);
     if (!found) return found.error();
     if (auto checked = exec::check_load(desc_of(*found), source, options); !checked) return checked.error();
-    auto shared = share(*found, options);
+    exec::LoadOptions with_threads = options;
+    with_threads.threads = exec::threads_of(options);
+    auto shared = share(*found, with_threads);
     if (!shared) return shared.error();
     plan::PlannedOptions planned;
     planned.load = (*shared)->load;
@@ -173,7 +177,7 @@ class CudaBackend : public exec::Backend {
     planned.exact = precision == Precision::f64;
     exec::LoadOptions beside{.context = planned.load.context,
                              .table = planned.load.table,
-                             .threads = options.threads,
+                             .threads = with_threads.threads,
                              .allow_outside_data = options.allow_outside_data};
     if (planned.exact) beside.products = std::make_shared<DoubleProducts>(*shared);
     // What neither a plan nor the reference can run is said now.

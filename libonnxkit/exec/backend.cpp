@@ -21,6 +21,13 @@ bool is_number(const std::string& text) {
   return read.ec == std::errc() && read.ptr == end;
 }
 
+bool is_whole_number(const std::string& text, int most) {
+  int number = -1;
+  const char* end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, number);
+  return read.ec == std::errc() && read.ptr == end && number >= 0 && number <= most;
+}
+
 std::string listed(const std::string& wrong, const std::vector<std::string_view>& words) {
   const std::string_view close = nearest(wrong, words);
   return fmt::format("{}{}", fmt::join(words, ", "), close.empty() ? "" : fmt::format("; did you mean {}?", close));
@@ -58,6 +65,10 @@ Result<void> check_options(const BackendDesc& backend, const std::map<std::strin
     if (!values.empty() && std::find(values.begin(), values.end(), value) == values.end())
       return make_error("unknown-option", fmt::format("the option {} of the backend {} cannot be {}; it can be {}",
                                                       name, backend.name, quote(value), listed(value, values)));
+    if (option.most && !is_whole_number(value, *option.most))
+      return make_error("unknown-option",
+                        fmt::format("the option {} of the backend {} must be a whole number from 0 to {}, not {}", name,
+                                    backend.name, *option.most, quote(value)));
     if (values.empty() && is_number(option.fallback) && !is_number(value))
       return make_error("unknown-option", fmt::format("the option {} of the backend {} must be a number, not {}", name,
                                                       backend.name, quote(value)));

@@ -60,6 +60,7 @@ struct Capabilities {
 struct OptionDesc {
   std::string help, fallback;
   std::vector<std::string> values;  ///< empty: any text, or any number where `fallback` is one
+  std::optional<int> most = {};     ///< of a whole number, 0 or more
 };
 
 struct BackendDesc {
@@ -90,7 +91,7 @@ struct LoadOptions {
   std::map<std::string, std::string> options = {};       ///< of the backend
   std::string device = {};                               ///< one of its devices; empty: its choice
   MathMode math = MathMode::declared;
-  int threads = 0;  ///< of a backend in this process; 0: all cores that it may use
+  int threads = 0;  ///< of a backend in this process whose option "threads" is not given; 0: all cores that it may use
   /// Shapes of inputs that are known before the first run: backends that plan for shapes may use them.
   std::map<std::string, std::vector<std::int64_t>> shapes = {};
   /// Bytes of weights and other constants that a session may keep from run to run, ready to compute with. Runs with a memory limit neither

@@ -1,7 +1,6 @@
 #include <time.h>
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <cstring>
 #include <deque>
@@ -15,6 +14,7 @@
 
 #include "libonnxkit/base/checked.h"
 #include "libonnxkit/exec/file_for.h"
+#include "libonnxkit/exec/threads_option.h"
 #include "libonnxkit/ir/tensor/tensor_data.h"
 #include "libonnxkit/onnxruntime/cuda_values.h"
 #include "libonnxkit/onnxruntime/library.h"
@@ -393,7 +393,7 @@ class LibraryBackend : public exec::Backend {
                     {"graph", {"cuda: a run is captured as a CUDA graph and replayed", "off", {"on", "off"}}},
                     {"layout", {"cuda: of pictures inside", "nchw", {"nchw", "nhwc"}}},
                     {"tf32", {"cuda: products and convolutions in TF32", "on", {"on", "off"}}},
-                    {"threads", {"threads inside an operator; 0: the runtime decides", "0", {}}}};
+                    {exec::threads_option, exec::describe_threads_option()}};
     desc.arithmetic = "float32";
     return desc;
   }
@@ -412,7 +412,7 @@ class LibraryBackend : public exec::Backend {
     constexpr int errors_only = 3, arena = 1, default_memory = 0;
     const auto env = library_->make<Env>(slots::create_env, slots::release_env, errors_only, "onnxkit");
     if (!env) return env.error();
-    const auto settings = session_options(options.options);
+    const auto settings = session_options(options);
     if (!settings) return settings.error();
     std::optional<CudaParts> cuda;
     if (option(options.options, "provider", "cpu") == "cuda") {
@@ -485,30 +485,16 @@ class LibraryBackend : public exec::Backend {
     return parts;
   }
 
-  static Result<int> threads_of(const std::string& text) {
-    constexpr int most = 1024;
-    int threads = -1;
-    const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), threads);
-    if (fault != std::errc() || end != text.data() + text.size() || threads < 0 || threads > most)
-      return make_error(
-          "unknown-option",
-          fmt::format("the option threads of the backend onnxruntime-lib must be a number from 0 to {}, not {}", most,
-                      quote(text)));
-    return threads;
-  }
-
-  Result<std::shared_ptr<SessionOptions>> session_options(const std::map<std::string, std::string>& given) const {
+  Result<std::shared_ptr<SessionOptions>> session_options(const exec::LoadOptions& load) const {
     constexpr int errors_only = 3;
     auto made = library_->make<SessionOptions>(slots::create_session_options, slots::release_session_options);
     if (!made) return made;
     SessionOptions* const settings = made->get();
     if (auto done = library_->call(slots::set_log_severity, settings, errors_only); !done) return done.error();
-    const std::string level = option(given, "optimization", "all");
+    const std::string level = option(load.options, "optimization", "all");
     const int number = level == "none" ? 0 : level == "basic" ? 1 : level == "extended" ? 2 : 99;
     if (auto done = library_->call(slots::set_optimization, settings, number); !done) return done.error();
-    const auto threads = threads_of(option(given, "threads", "0"));
-    if (!threads) return threads.error();
-    if (auto done = library_->call(slots::set_threads, settings, *threads); !done) return done.error();
+    if (auto done = library_->call(slots::set_threads, settings, exec::threads_of(load)); !done) return done.error();
     return made;
   }
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <random>
 #include <span>
 #include <string_view>
@@ -72,6 +73,13 @@ class KernelContext : public spec::NodeAttributes {
   /// Ignored where the node omits the output. The executor rounds reals and wraps integers to the element type.
   void set_output(std::size_t index, Value value);
 
+  /// What a kernel makes of attributes alone: made once and kept for later runs, but in functions, where each call may bind other attributes. A
+  /// kernel has one such form, of one type for each node.
+  template <class T>
+  std::shared_ptr<const T> derived(const std::function<T()>& make) const {
+    return std::static_pointer_cast<const T>(derived_form([&] { return std::make_shared<const T>(make()); }));
+  }
+
   /// Zeros, false or empty strings.
   Tensor make(ElementType type, Dims dims) const { return Tensor(memory(), type, std::move(dims)); }
   /// Every element must be written before it is read.
@@ -116,6 +124,7 @@ class KernelContext : public spec::NodeAttributes {
 
  private:
   friend class Run;
+  std::shared_ptr<const void> derived_form(const std::function<std::shared_ptr<const void>()>& make) const;
   bool is_on_doubles() const;
   void disturb_input(const NoiseRule& rule);
 

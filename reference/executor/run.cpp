@@ -472,6 +472,11 @@ void KernelContext::set_output(std::size_t index, Value value) {
   if (has_output(index)) outputs_[index] = std::move(value);
 }
 
+std::shared_ptr<const void> KernelContext::derived_form(
+    const std::function<std::shared_ptr<const void>()>& make) const {
+  return frame_.bindings ? make() : run_.prepared_.derived->of(*node_, make);
+}
+
 Tensor KernelContext::scalar(ElementType type, double value) const {
   Tensor tensor = make(type, {});
   dispatch_scalars(tensor.domain(), [&]<class T>(std::type_identity<T>) {

@@ -10,6 +10,7 @@
 #include "libonnxkit/exec/plan.h"
 #include "libonnxkit/ir/uses.h"
 #include "reference/executor/constant_cache.h"
+#include "reference/executor/derived_forms.h"
 #include "reference/executor/executor.h"
 #include "reference/executor/kernel.h"
 #include "reference/executor/shape_arithmetic.h"
@@ -42,6 +43,7 @@ struct PreparedModel {
   const ir::Model* model;
   ir::ExternalBytes external_bytes;
   std::unordered_map<const ir::Graph*, PreparedGraph> graphs;
+  std::unique_ptr<DerivedForms> derived = std::make_unique<DerivedForms>();
 
   PreparedModel(const ir::Model& model, const spec::OpTable& table, ir::ExternalBytes external_bytes);
 };

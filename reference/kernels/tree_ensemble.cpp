@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
+#include <set>
 #include <string>
 
 #include <fmt/core.h>
@@ -11,26 +13,6 @@
 
 namespace onnxkit::reference {
 namespace {
-
-bool holds(const TreeNode& node, double x) {
-  if (std::isnan(x)) return node.missing_is_true;
-  switch (node.mode) {
-    case TreeMode::leq:
-      return x <= node.threshold;
-    case TreeMode::lt:
-      return x < node.threshold;
-    case TreeMode::gte:
-      return x >= node.threshold;
-    case TreeMode::gt:
-      return x > node.threshold;
-    case TreeMode::eq:
-      return x == node.threshold;
-    case TreeMode::neq:
-      return x != node.threshold;
-    default:
-      return std::binary_search(node.members.begin(), node.members.end(), x);
-  }
-}
 
 TreeMode mode_of(std::string_view name) {
   if (name == "BRANCH_LEQ") return TreeMode::leq;
@@ -63,11 +45,53 @@ std::vector<std::int64_t> flag_list(const KernelContext& context, std::string_vi
   return integer_list(context, name, count);
 }
 
+/// Nodes, votes and features are fewer than 2^32: their lists are attributes.
+std::uint32_t small(std::uint64_t number) {
+  require(number <= std::numeric_limits<std::uint32_t>::max(), "a tree ensemble is too large");
+  return static_cast<std::uint32_t>(number);
+}
+
+std::uint32_t feature_id(std::int64_t number) {
+  require(number >= 0, "a feature id is negative");
+  return small(static_cast<std::uint64_t>(number));
+}
+
+std::uint32_t target_id(std::int64_t number) {
+  require(number >= 0, "a class or target id is negative");
+  return small(static_cast<std::uint64_t>(number));
+}
+
+void give_votes(TreeEnsemble& ensemble, TreeNode& leaf, std::span<const TreeVote> votes) {
+  leaf.if_true = small(ensemble.votes.size());
+  ensemble.votes.insert(ensemble.votes.end(), votes.begin(), votes.end());
+  leaf.if_false = small(ensemble.votes.size());
+}
+
 using NodeKey = std::pair<std::int64_t, std::int64_t>;  ///< tree and node
 
 }  // namespace
 
-const TreeNode& TreeEnsemble::leaf_of(std::size_t root, std::span<const double> row) const {
+bool TreeEnsemble::holds(const TreeNode& node, double x) const {
+  if (std::isnan(x)) return node.missing_is_true;
+  switch (node.mode) {
+    case TreeMode::leq:
+      return x <= node.threshold;
+    case TreeMode::lt:
+      return x < node.threshold;
+    case TreeMode::gte:
+      return x >= node.threshold;
+    case TreeMode::gt:
+      return x > node.threshold;
+    case TreeMode::eq:
+      return x == node.threshold;
+    case TreeMode::neq:
+      return x != node.threshold;
+    default:
+      return std::binary_search(members[node.members].begin(), members[node.members].end(), x);
+  }
+}
+
+const TreeNode& TreeEnsemble::leaf_of(std::uint32_t root, std::span<const double> row) const {
   const TreeNode* node = &nodes[root];
   for (std::size_t steps = 0; node->mode != TreeMode::leaf; ++steps) {
     require(steps < nodes.size(), "the nodes of a tree form a cycle");
@@ -77,34 +101,47 @@ const TreeNode& TreeEnsemble::leaf_of(std::size_t root, std::span<const double> 
   return *node;
 }
 
-void TreeEnsemble::predict(std::span<const double> row, Aggregate how, std::span<double> targets, const Noise* noise,
-                           std::uint64_t key) const {
-  std::vector<bool> voted(targets.size());
-  std::vector<double> squares(targets.size(), 0);
-  std::fill(targets.begin(), targets.end(), 0.0);
-  for (const std::size_t root : roots) {
-    for (const TreeNode::Vote& vote : leaf_of(root, row).votes) {
-      require(vote.target < targets.size(), "a leaf votes for a class or target that does not exist");
-      double& score = targets[vote.target];
-      const bool first = !voted[vote.target];
-      if (how == Aggregate::min)
-        score = first ? vote.weight : std::min(score, vote.weight);
-      else if (how == Aggregate::max)
-        score = first ? vote.weight : std::max(score, vote.weight);
-      else
-        score += vote.weight;
-      voted[vote.target] = true;
-      squares[vote.target] += vote.weight * vote.weight;
+void TreeEnsemble::add_votes(const TreeNode& leaf, Aggregate how, std::span<double> scores, std::span<double> squares,
+                             std::span<char> voted) const {
+  for (const TreeVote& vote : votes_of(leaf)) {
+    require(vote.target < scores.size(), "a leaf votes for a class or target that does not exist");
+    double& score = scores[vote.target];
+    if (how == Aggregate::min || how == Aggregate::max) {
+      const bool is_better = how == Aggregate::min ? vote.weight < score : vote.weight > score;
+      if (is_better || !voted[vote.target]) score = vote.weight;
+      voted[vote.target] = 1;
+    } else {
+      score += vote.weight;
     }
+    if (!squares.empty()) squares[vote.target] += vote.weight * vote.weight;
   }
-  const auto count = static_cast<double>(roots.size());
-  for (std::size_t i = 0; noise && how != Aggregate::min && how != Aggregate::max && i < targets.size(); ++i) {
+}
+
+void TreeEnsemble::predict(std::span<const double> rows, std::size_t count, Aggregate how, std::span<double> targets,
+                           const Noise* noise, std::uint64_t key) const {
+  if (count == 0) return;
+  const bool is_choice = how == Aggregate::min || how == Aggregate::max;
+  const std::size_t features = rows.size() / count, columns = targets.size() / count;
+  std::vector<char> voted(is_choice ? targets.size() : 0);
+  std::vector<double> squares(noise && !is_choice ? targets.size() : 0);
+  std::fill(targets.begin(), targets.end(), 0.0);
+  const auto of_row = [columns](auto all, std::size_t row) {
+    return all.empty() ? all : all.subspan(row * columns, columns);
+  };
+  // All rows through one tree, which stays in a cache meanwhile.
+  for (const std::uint32_t root : roots) {
+    for (std::size_t i = 0; i < count; ++i)
+      add_votes(leaf_of(root, rows.subspan(i * features, features)), how, of_row(targets, i),
+                of_row(std::span(squares), i), of_row(std::span(voted), i));
+  }
+  const auto trees = static_cast<double>(roots.size());
+  for (std::size_t i = 0; i < squares.size(); ++i) {
     // As of sums of products, in any order (noise.h).
-    const double partial = std::sqrt(count / 3 * targets[i] * targets[i] + count / 6 * squares[i]);
-    targets[i] += partial * noise->error(key * targets.size() + i);
+    const double partial = std::sqrt(trees / 3 * targets[i] * targets[i] + trees / 6 * squares[i]);
+    targets[i] += partial * noise->error(key * columns + i);
   }
   if (how != Aggregate::average) return;
-  for (double& score : targets) score /= count;
+  for (double& score : targets) score /= trees;
 }
 
 std::vector<double> reals_or_tensor(const KernelContext& context, std::string_view name) {
@@ -126,12 +163,12 @@ TreeEnsemble read_listed_trees(const KernelContext& context, std::string_view vo
   require(thresholds.size() == count, "nodes_values must have one entry per node");
 
   TreeEnsemble ensemble;
-  std::map<NodeKey, std::size_t> index_of;
-  std::map<std::int64_t, std::size_t> root_of_tree;
-  for (std::size_t i = 0; i < count; ++i) {
+  std::map<NodeKey, std::uint32_t> index_of;
+  std::set<std::int64_t> known_trees;
+  for (std::uint32_t i = 0; i < count; ++i) {
     require(index_of.emplace(NodeKey(trees[i], ids[i]), i).second, "a tree has two nodes with the same id");
     // The first node of a tree is its root.
-    if (root_of_tree.emplace(trees[i], i).second) ensemble.roots.push_back(i);
+    if (known_trees.insert(trees[i]).second) ensemble.roots.push_back(i);
   }
   const auto find = [&](std::int64_t tree, std::int64_t id) {
     const auto found = index_of.find({tree, id});
@@ -139,14 +176,13 @@ TreeEnsemble read_listed_trees(const KernelContext& context, std::string_view vo
     return found->second;
   };
   for (std::size_t i = 0; i < count; ++i) {
-    TreeNode node{.mode = mode_of(modes[i]), .threshold = thresholds[i], .missing_is_true = missing[i] != 0};
+    TreeNode node{.threshold = thresholds[i], .mode = mode_of(modes[i]), .missing_is_true = missing[i] != 0};
     if (node.mode != TreeMode::leaf) {
-      require(features[i] >= 0, "a feature id is negative");
-      node.feature = static_cast<std::size_t>(features[i]);
+      node.feature = feature_id(features[i]);
       node.if_true = find(trees[i], if_true[i]);
       node.if_false = find(trees[i], if_false[i]);
     }
-    ensemble.nodes.push_back(std::move(node));
+    ensemble.nodes.push_back(node);
   }
   const std::string prefix(votes);
   const auto targets = context.integers(prefix + "_ids").value_or(std::vector<std::int64_t>());
@@ -154,10 +190,12 @@ TreeEnsemble read_listed_trees(const KernelContext& context, std::string_view vo
   const auto vote_nodes = integer_list(context, prefix + "_nodeids", targets.size());
   const std::vector<double> weights = reals_or_tensor(context, prefix + "_weights");
   require(weights.size() == targets.size(), "the number of weights differs from the number of votes");
-  for (std::size_t i = 0; i < targets.size(); ++i) {
-    require(targets[i] >= 0, "a vote has a negative class or target id");
-    ensemble.nodes[find(vote_trees[i], vote_nodes[i])].votes.push_back(
-        {static_cast<std::size_t>(targets[i]), weights[i]});
+  std::vector<std::vector<TreeVote>> votes_of(count);
+  for (std::size_t i = 0; i < targets.size(); ++i)
+    votes_of[find(vote_trees[i], vote_nodes[i])].push_back({target_id(targets[i]), weights[i]});
+  for (std::size_t i = 0; i < count; ++i) {
+    TreeNode unreached;  // votes of inner nodes name classes, and do no more
+    give_votes(ensemble, ensemble.nodes[i].mode == TreeMode::leaf ? ensemble.nodes[i] : unreached, votes_of[i]);
   }
   return ensemble;
 }
@@ -183,31 +221,31 @@ TreeEnsemble read_indexed_trees(const KernelContext& context) {
   std::size_t next_member = 0;
   for (std::size_t i = 0; i < count; ++i) {
     require(modes[i] >= 0 && modes[i] <= 6, "a mode of a tree node is unknown");
-    require(features[i] >= 0, "a feature id is negative");
-    TreeNode node{.mode = static_cast<TreeMode>(static_cast<int>(modes[i])),
-                  .feature = static_cast<std::size_t>(features[i]),
-                  .threshold = thresholds[i],
+    TreeNode node{.threshold = thresholds[i],
+                  .feature = feature_id(features[i]),
+                  .mode = static_cast<TreeMode>(static_cast<int>(modes[i])),
                   .missing_is_true = missing[i] != 0};
     // Leaves lie behind the inner nodes.
-    node.if_true = true_leafs[i] != 0 ? count + index(if_true[i], leaves, "leaf") : index(if_true[i], count, "node");
-    node.if_false =
-        false_leafs[i] != 0 ? count + index(if_false[i], leaves, "leaf") : index(if_false[i], count, "node");
+    const auto branch = [&](std::int64_t number, bool is_leaf) {
+      return is_leaf ? small(count + index(number, leaves, "leaf")) : small(index(number, count, "node"));
+    };
+    node.if_true = branch(if_true[i], true_leafs[i] != 0);
+    node.if_false = branch(if_false[i], false_leafs[i] != 0);
     if (node.mode == TreeMode::member) {
-      while (next_member < members.size() && !std::isnan(members[next_member]))
-        node.members.push_back(members[next_member++]);
+      node.members = small(ensemble.members.size());
+      std::vector<double>& set = ensemble.members.emplace_back();
+      while (next_member < members.size() && !std::isnan(members[next_member])) set.push_back(members[next_member++]);
       ++next_member;
-      std::sort(node.members.begin(), node.members.end());
+      std::sort(set.begin(), set.end());
     }
-    ensemble.nodes.push_back(std::move(node));
+    ensemble.nodes.push_back(node);
   }
   for (std::size_t i = 0; i < leaves; ++i) {
-    require(targets[i] >= 0, "a leaf has a negative target id");
-    TreeNode leaf;
-    leaf.votes.push_back({static_cast<std::size_t>(targets[i]), weights[i]});
-    ensemble.nodes.push_back(std::move(leaf));
+    const TreeVote vote{target_id(targets[i]), weights[i]};
+    give_votes(ensemble, ensemble.nodes.emplace_back(), std::span(&vote, 1));
   }
   for (const std::int64_t root : context.integers("tree_roots").value_or(std::vector<std::int64_t>()))
-    ensemble.roots.push_back(index(root, count, "node"));
+    ensemble.roots.push_back(small(index(root, count, "node")));
   return ensemble;
 }
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <variant>
 
 #include <fmt/core.h>
 
@@ -261,36 +262,65 @@ T comparable(T key, bool) {
   return key;
 }
 
-/// Each element's key's index in `keys`, or no_source.
-std::vector<std::int64_t> key_indices(const Tensor& x, const Tensor& keys, bool bitwise, bool last_wins) {
-  require(x.domain() == keys.domain(), "the keys and the input have different types");
-  return dispatch_all(x.domain(), [&]<class T>(std::type_identity<T>) -> std::vector<std::int64_t> {
-    if constexpr (std::is_same_v<T, Complex>) {
-      throw Fault("complex numbers cannot be keys");
-    } else {
-      std::map<std::decay_t<decltype(comparable(T(), false))>, std::int64_t> index;
-      for (std::int64_t i = 0; i < keys.size(); ++i) {
-        const auto inserted = index.emplace(comparable(keys.as<T>()[static_cast<std::size_t>(i)], bitwise), i);
-        if (last_wins) inserted.first->second = i;
+/// Where each key is in a list of keys.
+class KeyTable {
+ public:
+  KeyTable(const Tensor& keys, bool bitwise, bool last_wins) : bitwise_(bitwise) {
+    dispatch_all(keys.domain(), [&]<class T>(std::type_identity<T>) {
+      if constexpr (std::is_same_v<T, Complex>) {
+        throw Fault("complex numbers cannot be keys");
+      } else {
+        Index<T>& index = index_.emplace<Index<T>>();
+        for (std::int64_t i = 0; i < keys.size(); ++i) {
+          const auto inserted = index.emplace(comparable(keys.as<T>()[static_cast<std::size_t>(i)], bitwise), i);
+          if (last_wins) inserted.first->second = i;
+        }
       }
-      std::vector<std::int64_t> all;
-      for (const T& key : x.as<T>()) {
-        const auto found = index.find(comparable(key, bitwise));
-        all.push_back(found == index.end() ? no_source : found->second);
-      }
-      return all;
-    }
-  });
-}
+    });
+    domain_ = keys.domain();
+  }
 
-/// x looked up in `keys`; what is not there becomes `fallback`.
-Tensor looked_up(const KernelContext& context, const Tensor& keys, const Tensor& values, const Tensor& fallback,
-                 bool last_wins = false) {
-  const Tensor& x = context.input(0);
+  /// The place of each element, or no_source.
+  std::vector<std::int64_t> places_of(const Tensor& x) const {
+    require(x.domain() == domain_, "the keys and the input have different types");
+    std::vector<std::int64_t> places;
+    dispatch_all(domain_, [&]<class T>(std::type_identity<T>) {
+      if constexpr (!std::is_same_v<T, Complex>) {
+        const auto& index = std::get<Index<T>>(index_);
+        for (const T& key : x.as<T>()) {
+          const auto found = index.find(comparable(key, bitwise_));
+          places.push_back(found == index.end() ? no_source : found->second);
+        }
+      }
+    });
+    return places;
+  }
+
+ private:
+  template <class T>
+  using Index = std::map<std::decay_t<decltype(comparable(T(), false))>, std::int64_t>;
+
+  Domain domain_;
+  bool bitwise_;
+  std::variant<Index<double>, Index<std::string>, Index<std::int64_t>, Index<bool>> index_;
+};
+
+/// Keys, what each becomes, and what all else becomes.
+struct LookUp {
+  KeyTable keys;
+  Tensor values, fallback;
+
+  Tensor operator()(const KernelContext& context) const {
+    const Tensor& x = context.input(0);
+    return pick(context, values, x.dims(), keys.places_of(x), &fallback);
+  }
+};
+
+LookUp look_up(const KernelContext& context, const Tensor& keys, Tensor values, Tensor fallback,
+               bool last_wins = false) {
   require(keys.size() == values.size(), "the number of keys differs from the number of values");
   const bool bitwise = context.schema().name == "LabelEncoder" && context.since() < 4;
-  const std::vector<std::int64_t> offsets = key_indices(x, keys, bitwise, last_wins);
-  return pick(context, values, x.dims(), offsets, &fallback);
+  return {KeyTable(keys, bitwise, last_wins), std::move(values), std::move(fallback)};
 }
 
 Tensor default_string(const KernelContext& context) {
@@ -302,9 +332,9 @@ Tensor default_integer(const KernelContext& context) {
 
 void map_categories(KernelContext& context, const Tensor& words, const Tensor& numbers) {
   if (context.input(0).domain() == Domain::string)
-    context.set_output(0, looked_up(context, words, numbers, default_integer(context)));
+    context.set_output(0, look_up(context, words, numbers, default_integer(context))(context));
   else
-    context.set_output(0, looked_up(context, numbers, words, default_string(context)));
+    context.set_output(0, look_up(context, numbers, words, default_string(context))(context));
 }
 
 void category_mapper(KernelContext& context) {
@@ -349,8 +379,11 @@ Tensor default_label(const KernelContext& context, const Tensor& values) {
 }
 
 void label_encoder(KernelContext& context) {
-  const Tensor keys = given_list(context, "keys"), values = given_list(context, "values");
-  context.set_output(0, looked_up(context, keys, values, default_label(context, values), context.since() >= 4));
+  const auto labels = context.derived<LookUp>([&] {
+    const Tensor keys = given_list(context, "keys"), values = given_list(context, "values");
+    return look_up(context, keys, values, default_label(context, values), context.since() >= 4);
+  });
+  context.set_output(0, (*labels)(context));
 }
 
 void one_hot_encoder(KernelContext& context) {
@@ -358,16 +391,15 @@ void one_hot_encoder(KernelContext& context) {
   const auto words = context.strings("cats_strings");
   const auto numbers = context.integers("cats_int64s");
   require(words.has_value() != numbers.has_value(), "exactly one list of categories is required");
-  std::vector<std::int64_t> offsets;
-  if (words) {
-    offsets = key_indices(x, list<std::string>(context, ElementType::string, *words), false, false);
-  } else {
-    require(x.domain() != Domain::string, "numbers cannot match string categories");
-    const Tensor whole = map<double, double>(context, as_reals(context, x), ElementType::float64,
-                                             [](double v) { return std::trunc(v); });
-    const Tensor keys = as_reals(context, list<std::int64_t>(context, ElementType::int64, *numbers));
-    offsets = key_indices(whole, keys, false, false);
-  }
+  const auto table = context.derived<KeyTable>([&] {
+    if (words) return KeyTable(list<std::string>(context, ElementType::string, *words), false, false);
+    return KeyTable(as_reals(context, list<std::int64_t>(context, ElementType::int64, *numbers)), false, false);
+  });
+  require(words || x.domain() != Domain::string, "numbers cannot match string categories");
+  const std::vector<std::int64_t> offsets = table->places_of(
+      words ? x : map<double, double>(context, as_reals(context, x), ElementType::float64, [](double v) {
+        return std::trunc(v);
+      }));
   Dims dims = x.dims();
   const auto categories = static_cast<std::int64_t>(words ? words->size() : numbers->size());
   dims.push_back(categories);

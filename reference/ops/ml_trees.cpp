@@ -24,7 +24,8 @@ Aggregate aggregate_of(const KernelContext& context) {
 }
 
 /// One row of targets for each row of features.
-void regress(KernelContext& context, const TreeEnsemble& trees, ElementType type) {
+void regress(KernelContext& context, const std::function<TreeEnsemble()>& read, ElementType type) {
+  const auto trees = context.derived<TreeEnsemble>(read);
   const Aggregate how = aggregate_of(context);
   const Noise* const noise = context.noise();
   const PostTransform post = post_transform_of(context);
@@ -39,9 +40,11 @@ void regress(KernelContext& context, const TreeEnsemble& trees, ElementType type
   const auto features = static_cast<std::size_t>(rows.dim(1)), columns = static_cast<std::size_t>(targets);
   const std::span<double> out = y.write<double>();
   context.for_range(rows.dim(0), 64, [&](std::int64_t first, std::int64_t last) {
-    for (auto i = static_cast<std::size_t>(first); i < static_cast<std::size_t>(last); ++i) {
+    const auto from = static_cast<std::size_t>(first), count = static_cast<std::size_t>(last - first);
+    trees->predict(rows.as<double>().subspan(from * features, count * features), count, how,
+                   out.subspan(from * columns, count * columns), noise, from);
+    for (std::size_t i = from; i < from + count; ++i) {
       const std::span<double> scores = out.subspan(i * columns, columns);
-      trees.predict(rows.as<double>().subspan(i * features, features), how, scores, noise, i);
       for (std::size_t k = 0; k < base.size(); ++k) scores[k] += base[k];
       transform(post, scores);
     }
@@ -50,10 +53,14 @@ void regress(KernelContext& context, const TreeEnsemble& trees, ElementType type
 }
 
 void tree_ensemble_regressor(KernelContext& context) {
-  regress(context, read_listed_trees(context, "target"), ElementType::float32);
+  regress(
+      context, [&] { return read_listed_trees(context, "target"); }, ElementType::float32);
 }
 
-void tree_ensemble(KernelContext& context) { regress(context, read_indexed_trees(context), context.input(0).type()); }
+void tree_ensemble(KernelContext& context) {
+  regress(
+      context, [&] { return read_indexed_trees(context); }, context.input(0).type());
+}
 
 // ---- classifier
 
@@ -65,13 +72,11 @@ struct BinaryVotes {
 
 std::optional<BinaryVotes> binary_votes(const TreeEnsemble& trees, std::size_t classes) {
   if (classes != 2) return std::nullopt;
-  std::set<std::size_t> named;
+  std::set<std::uint32_t> named;
   bool all_positive = true;
-  for (const TreeNode& node : trees.nodes) {
-    for (const TreeNode::Vote& vote : node.votes) {
-      named.insert(vote.target);
-      all_positive = all_positive && vote.weight >= 0;
-    }
+  for (const TreeVote& vote : trees.votes) {
+    named.insert(vote.target);
+    all_positive = all_positive && vote.weight >= 0;
   }
   if (named.size() != 1) return std::nullopt;
   return BinaryVotes{all_positive, *named.begin() == 1};
@@ -92,13 +97,24 @@ std::int64_t finish_binary(const BinaryVotes& votes, PostTransform post, std::sp
   return sum > (votes.all_positive ? 0.5 : 0) ? 1 : 0;
 }
 
+/// What the attributes of a classifier say.
+struct Classifier {
+  TreeEnsemble trees;
+  std::optional<BinaryVotes> binary;
+};
+
 void tree_ensemble_classifier(KernelContext& context) {
-  const TreeEnsemble trees = read_listed_trees(context, "class");
+  const ClassLabels labels(context, "classlabels_int64s", "classlabels_strings");
+  const auto classifier = context.derived<Classifier>([&] {
+    Classifier read{read_listed_trees(context, "class"), std::nullopt};
+    read.binary = binary_votes(read.trees, labels.size());
+    return read;
+  });
+  const TreeEnsemble& trees = classifier->trees;
+  const auto& binary = classifier->binary;
   const PostTransform post = post_transform_of(context);
   const std::vector<double> base = reals_or_tensor(context, "base_values");
   const Tensor rows = feature_rows(context, context.input(0));
-  const ClassLabels labels(context, "classlabels_int64s", "classlabels_strings");
-  const auto binary = binary_votes(trees, labels.size());
   const Noise* const noise = context.noise();
   require(labels.size() > 0, "the model has no classes");
   require(base.empty() || base.size() == labels.size() || (binary && base.size() == 1),
@@ -108,9 +124,11 @@ void tree_ensemble_classifier(KernelContext& context) {
   const std::span<double> out = z.write<double>();
   std::vector<std::int64_t> classes(static_cast<std::size_t>(rows.dim(0)));
   context.for_range(rows.dim(0), 64, [&](std::int64_t first, std::int64_t last) {
-    for (auto i = static_cast<std::size_t>(first); i < static_cast<std::size_t>(last); ++i) {
+    const auto from = static_cast<std::size_t>(first), count = static_cast<std::size_t>(last - first);
+    trees.predict(rows.as<double>().subspan(from * features, count * features), count, Aggregate::sum,
+                  out.subspan(from * columns, count * columns), noise, from);
+    for (std::size_t i = from; i < from + count; ++i) {
       const std::span<double> scores = out.subspan(i * columns, columns);
-      trees.predict(rows.as<double>().subspan(i * features, features), Aggregate::sum, scores, noise, i);
       if (binary) {
         classes[i] = finish_binary(*binary, post, base, scores);
         continue;

@@ -25,14 +25,18 @@ void string_concat(KernelContext& context) {
 
 /// RE2 matches in linear time, so no pattern can hang.
 void regex_full_match(KernelContext& context) {
-  const std::string_view pattern = context.string("pattern");
-  re2::RE2::Options options;
-  options.set_log_errors(false);
-  const re2::RE2 regex(re2::StringPiece(pattern.data(), pattern.size()), options);
-  require(regex.ok(), [&] { return "the pattern is not valid RE2 syntax: " + regex.error(); });
-  context.set_output(0,
-                     map<std::string, bool>(context, context.input(0), ElementType::boolean,
-                                            [&regex](const std::string& x) { return re2::RE2::FullMatch(x, regex); }));
+  // RE2 can neither be copied nor moved.
+  const auto regex = context.derived<std::unique_ptr<const re2::RE2>>([&] {
+    const std::string_view pattern = context.string("pattern");
+    re2::RE2::Options options;
+    options.set_log_errors(false);
+    auto made = std::make_unique<const re2::RE2>(re2::StringPiece(pattern.data(), pattern.size()), options);
+    require(made->ok(), [&] { return "the pattern is not valid RE2 syntax: " + made->error(); });
+    return made;
+  });
+  context.set_output(
+      0, map<std::string, bool>(context, context.input(0), ElementType::boolean,
+                                [&regex](const std::string& x) { return re2::RE2::FullMatch(x, **regex); }));
 }
 
 // ---- StringSplit
@@ -151,20 +155,34 @@ class CaseTable {
   std::unique_ptr<std::remove_pointer_t<locale_t>, void (*)(locale_t)> table_;
 };
 
+struct Normalizer {
+  CaseTable cases;
+  Case to, compared;
+  std::set<std::string> stopwords;  ///< as they are compared
+};
+
+Normalizer read_normalizer(const KernelContext& context) {
+  const std::string_view action = context.string("case_change_action");
+  Normalizer read{.cases = CaseTable(context.string("locale")),
+                  .to = action == "LOWER"   ? Case::lower
+                        : action == "UPPER" ? Case::upper
+                                            : Case::unchanged,
+                  .compared = context.integer("is_case_sensitive") != 0 ? Case::unchanged : Case::lower,
+                  .stopwords = {}};
+  for (const std::string_view word : context.strings("stopwords").value_or(std::vector<std::string_view>()))
+    read.stopwords.insert(read.cases.change(word, read.compared));
+  return read;
+}
+
 void string_normalizer(KernelContext& context) {
   const Tensor& x = context.input(0);
   require(x.rank() == 1 || (x.rank() == 2 && x.dim(0) == 1), "StringNormalizer requires [C] or [1, C]");
-  const CaseTable cases(context.string("locale"));
-  const std::string_view action = context.string("case_change_action");
-  const Case to = action == "LOWER" ? Case::lower : action == "UPPER" ? Case::upper : Case::unchanged;
-  const Case compared = context.integer("is_case_sensitive") != 0 ? Case::unchanged : Case::lower;
-  std::set<std::string> stopwords;
-  const auto given = context.strings("stopwords").value_or(std::vector<std::string_view>());
-  for (const std::string_view word : given) stopwords.insert(cases.change(word, compared));
+  const auto normalizer = context.derived<Normalizer>([&] { return read_normalizer(context); });
+  const CaseTable& cases = normalizer->cases;
   std::vector<std::string> kept;
   for (const std::string& word : x.as<std::string>()) {
-    if (stopwords.contains(cases.change(word, compared))) continue;
-    kept.push_back(cases.change(word, to));
+    if (normalizer->stopwords.contains(cases.change(word, normalizer->compared))) continue;
+    kept.push_back(cases.change(word, normalizer->to));
   }
   if (kept.empty()) kept.emplace_back();
   Dims dims = x.dims();
@@ -246,7 +264,8 @@ void find_ngrams(const KernelContext& context, const Ngrams<T>& ngrams, std::spa
 
 template <class T, class Pool>
 Tensor vectorize(const KernelContext& context, const Tensor& x, const Pool& pool) {
-  const Ngrams<T> ngrams(context, pool);
+  const auto known = context.derived<Ngrams<T>>([&] { return Ngrams<T>(context, pool); });
+  const Ngrams<T>& ngrams = *known;
   const NgramSearch search{context.integer("min_gram_length"), context.integer("max_gram_length"),
                            context.integer("max_skip_count")};
   require(1 <= search.shortest && search.shortest <= search.longest && search.most_skipped >= 0,

@@ -120,12 +120,7 @@ Result<std::vector<BackendWord>> named_backends(const BenchArguments& arguments)
   return backends;
 }
 
-/// These run in our process, by the threads of BenchOptions::limits.
-bool takes_limits(const std::string& backend) {
-  return backend == "reference" || backend == "cpu" || backend == "cuda";
-}
-
-/// Asks all that run in processes of their own. Error usage where --threads would change nothing.
+/// Error usage where --threads would change nothing.
 Result<ThreadOptions> thread_options(const std::vector<BackendWord>& named, const BenchArguments& arguments) {
   std::set<std::string> names;
   for (const BackendWord& backend : named) names.insert(backend.name);
@@ -133,8 +128,6 @@ Result<ThreadOptions> thread_options(const std::vector<BackendWord>& named, cons
   ThreadOptions threads;
   bool may_change = false;
   for (const std::string& name : names) {
-    may_change = may_change || takes_limits(name);
-    if (takes_limits(name)) continue;
     for (const BackendInfo& info : backends({.context = arguments.bench.context, .names = {name}})) {
       if (info.available) threads[name] = info.options.contains("threads");
       may_change = may_change || !info.available || threads[name];

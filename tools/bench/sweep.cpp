@@ -92,7 +92,6 @@ class Sweep {
 
   Result<Benchmark> measure(const BenchSetup& setup, const Benchmark& planned) {
     BenchOptions options = arguments_.bench;
-    if (planned.threads) options.limits.threads = static_cast<int>(*planned.threads);
     // A bar has one label; lines follow that of their model.
     const std::string bar = arguments_.notes == Notes::steps ? std::string() : setting_of(planned) + ": ";
     options.on_step = [&](std::string_view step) {

@@ -378,7 +378,7 @@ void add_runs(CLI::App& command, DiffArguments& arguments) {
       ->type_name("N")
       ->capture_default_str()
       ->check(CLI::Range(0, 100'000));
-  command.add_option("--threads", arguments.diff.limits.threads, "Threads of the reference; 0: all cores")
+  command.add_option("--threads", arguments.diff.limits.threads, "Threads of what runs in this process; 0: all cores")
       ->type_name("N")
       ->capture_default_str()
       ->check(CLI::Range(0, 1024));
