@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
-#include <new>
+#include <memory>
+#include <optional>
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
@@ -23,14 +24,6 @@ ReadyPlan::ReadyPlan(plan::Plan plan, std::shared_ptr<ThreadPool> threads)
       copies_(plan_.inputs.size()) {}
 
 Result<std::unique_ptr<plan::Executable>> ReadyPlan::make(plan::Plan plan, Shared& shared) {
-  try {
-    return made(std::move(plan), shared);
-  } catch (const std::bad_alloc&) {
-    return make_error("out-of-memory", "the system has not enough memory for the plan");
-  }
-}
-
-Result<std::unique_ptr<plan::Executable>> ReadyPlan::made(plan::Plan plan, Shared& shared) {
   std::unique_ptr<ReadyPlan> ready(new ReadyPlan(std::move(plan), shared.load.context->threads(shared.load.threads)));
   Preparation preparation{ready->plan_, shared.packed, *ready->threads_,
                           *shared.host, shared.load,   std::vector<std::uint32_t>(ready->plan_.buffers.size())};
@@ -50,6 +43,7 @@ Result<std::unique_ptr<plan::Executable>> ReadyPlan::made(plan::Plan plan, Share
     ready->kernel_steps_.push_back(&step);
     ready->release_packed(preparation, step, reads);
   }
+  ready->packed_bytes_ = preparation.packed_bytes;
   ready->arena_ = make_block(ready->plan_.arena_bytes);
   for (const plan::Buffer& buffer : ready->plan_.buffers) {
     std::byte* base = nullptr;
@@ -113,18 +107,19 @@ std::vector<Value> ReadyPlan::take_outputs() {
     auto tensor = Tensor::view(port.type, port.dims, bytes, std::move(written_[i]));
     values.push_back(tensor ? Value(*std::move(tensor)) : Value());
   }
-  std::fill(slots_.begin(), slots_.end(), Value());
   return values;
+}
+
+void ReadyPlan::drop_values() {
+  std::fill(slots_.begin(), slots_.end(), Value());
+  std::fill(written_.begin(), written_.end(), nullptr);
 }
 
 Result<std::vector<Value>> ReadyPlan::run(std::span<const Value> inputs, const plan::PlannedRun& run) {
   const exec::RunRequest& request = run.request;
-  std::uint64_t bytes = plan_.arena_bytes;
-  for (const plan::Buffer& buffer : plan_.buffers)
-    if (buffer.home == Home::output) bytes += buffer.bytes;
-  if (request.limits.memory != 0 && bytes > request.limits.memory)
-    return make_error("memory-limit",
-                      fmt::format("the plan needs {} bytes, the limit is {}", bytes, request.limits.memory));
+  if (auto fits = check_memory(plan_, request.limits.memory, packed_bytes_); !fits) return fits.error();
+  // What an error leaves behind.
+  const std::unique_ptr<ReadyPlan, void (*)(ReadyPlan*)> values(this, [](ReadyPlan* plan) { plan->drop_values(); });
   if (auto bound = bind_inputs(inputs); !bound) return bound.error();
   for (std::size_t i = 0; i < plan_.outputs.size(); ++i) {
     const plan::Buffer& buffer = plan_.buffers[plan_.outputs[i].buffer];
@@ -135,12 +130,19 @@ Result<std::vector<Value>> ReadyPlan::run(std::span<const Value> inputs, const p
   const ThreadPool::Busy busy(*threads_);
   RunState state{
       .threads = threads_.get(), .bases = bases_.data(), .slots = slots_.data(), .request = &request, .error = {}};
-  for (std::size_t at = 0; at < kernels_.size(); ++at) {
-    const auto start = run.on_step ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point();
-    kernels_[at]->run(state);
-    if (state.error) return *state.error;
-    if (run.on_step) run.on_step(*kernel_steps_[at], start, std::chrono::steady_clock::now());
-    if (auto more = run.may_go_on(); !more) return more.error();
+  const bool may_end = request.stop.stop_possible() || run.deadline != std::chrono::steady_clock::time_point::max();
+  std::optional<ThreadPool::Watch> watch;
+  if (may_end) watch.emplace([&run] { return !run.may_go_on(); });
+  try {
+    for (std::size_t at = 0; at < kernels_.size(); ++at) {
+      const auto start = run.on_step ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point();
+      kernels_[at]->run(state);
+      if (auto more = run.may_go_on(); !more) return more.error();
+      if (state.error) return *state.error;
+      if (run.on_step) run.on_step(*kernel_steps_[at], start, std::chrono::steady_clock::now());
+    }
+  } catch (const ThreadPool::Interrupted&) {
+    return run.may_go_on().error();
   }
   return take_outputs();
 }

@@ -20,6 +20,7 @@ struct Shared {
 /// A plan with its kernels and its memory.
 class ReadyPlan : public plan::Executable {
  public:
+  /// Throws std::bad_alloc.
   static Result<std::unique_ptr<plan::Executable>> make(plan::Plan plan, Shared& shared);
 
   const plan::Plan& plan() const override { return plan_; }
@@ -27,16 +28,17 @@ class ReadyPlan : public plan::Executable {
 
  private:
   ReadyPlan(plan::Plan plan, std::shared_ptr<ThreadPool> threads);
-  static Result<std::unique_ptr<plan::Executable>> made(plan::Plan plan, Shared& shared);
   /// Constants of the step that no kernel reads from now on.
   void release_packed(const Preparation& preparation, const plan::Step& step, const std::vector<std::uint32_t>& reads);
   Result<void> bind_inputs(std::span<const Value> inputs);
   std::vector<Value> take_outputs();
+  void drop_values();
 
   plan::Plan plan_;
   std::shared_ptr<ThreadPool> threads_;
   std::vector<std::unique_ptr<Kernel>> kernels_;
   std::vector<const plan::Step*> kernel_steps_;  ///< of each kernel
+  std::uint64_t packed_bytes_ = 0;               ///< of weights that kernels hold
   Block arena_;
   std::vector<std::byte*> bases_;
   std::vector<Value> slots_;

@@ -53,10 +53,13 @@ Block make_block(std::size_t bytes);
 /// Floats on a boundary of 64 bytes, where kernels are fastest.
 class AlignedFloats {
  public:
-  explicit AlignedFloats(std::int64_t count) : memory_(make_block(static_cast<std::size_t>(count) * sizeof(float))) {}
+  explicit AlignedFloats(std::int64_t count)
+      : bytes_(static_cast<std::size_t>(count) * sizeof(float)), memory_(make_block(bytes_)) {}
+  std::size_t bytes() const { return bytes_; }
   float* data() { return reinterpret_cast<float*>(memory_.get()); }
 
  private:
+  std::size_t bytes_;
   Block memory_;
 };
 
@@ -102,6 +105,15 @@ struct Preparation {
   exec::Backend& host;
   const exec::LoadOptions& options;
   std::vector<std::uint32_t> packed_reads;  ///< by buffer: inputs of steps that need it no longer
+  std::uint64_t packed_bytes = 0;           ///< of all that kernels hold so far
+
+  /// As PackedWeights::get.
+  template <class Pack>
+  PackedWeights::Floats pack_once(const std::string& key, Pack pack) {
+    auto floats = packed.get(key, std::move(pack));
+    packed_bytes += floats->bytes();
+    return floats;
+  }
 
   bool is_constant(const View& view) const { return plan.buffers[view.buffer].home == plan::Home::constant; }
   /// Weights of the model's file lie at one place for all plans of a session; those that a pass made belong to one plan and may be gone before it is.

@@ -22,13 +22,13 @@ std::optional<View> rows_of(const View& picture, bool is_joined) {
   const Dims& dims = picture.dims;
   const std::int64_t pixels = dims[2] * dims[3];
   const View rows = plan::permuted(picture, order);
-  return plan::reshaped(rows, is_joined ? Dims{dims[0] * pixels, dims[1]} : Dims{dims[0], pixels, dims[1]});
+  return plan::try_reshaped(rows, is_joined ? Dims{dims[0] * pixels, dims[1]} : Dims{dims[0], pixels, dims[1]});
 }
 
 /// [m, c, 1, 1] as [c, m], for each picture.
 std::optional<View> factor_of(const View& weights, const View& rows) {
   constexpr std::int64_t swapped[] = {1, 0};
-  const auto filters = plan::reshaped(weights, {weights.dims[0], weights.dims[1]});
+  const auto filters = plan::try_reshaped(weights, {weights.dims[0], weights.dims[1]});
   if (!filters) return std::nullopt;
   Dims dims = rows.dims;
   dims[rows.rank() - 2] = weights.dims[1];

@@ -51,7 +51,7 @@ View checked_numbers(LowerCall& call, const View& view, std::int64_t least, std:
             {zeros}, MapParameters());
   Expression sum;
   sum.apply(Operation::add, sum.input(0, Lane::i64), sum.input(1, Lane::i64));
-  return mapped(call, sum, {view, *reshaped(zeros, view.dims)}, ElementType::int64, view.dims);
+  return mapped(call, sum, {view, reshaped(zeros, view.dims)}, ElementType::int64, view.dims);
 }
 
 Expression::Number ScoreBias::operand(const View& view, Lane lane) {
@@ -141,7 +141,8 @@ Unlowered add_padding_mask(LowerCall& call, std::size_t input, const Dims& score
     spread = reshaped_or_copied(call, given, {batch, 1, 1, columns});
   } else if (dims == Dims{batch, rows, columns}) {
     spread = reshaped_or_copied(call, given, {batch, 1, rows, columns});
-  } else if (dims.size() == 4 && dims[0] == batch && dims[1] == 1 && dims[2] == dims[3] && dims[3] >= columns) {
+  } else if (dims.size() == 4 && dims[0] == batch && dims[1] == 1 && dims[2] == dims[3] && dims[3] >= columns &&
+             columns >= rows) {
     spread = sliced(sliced(given, 2, columns - rows, 1, rows), 3, 0, 1, columns);
   } else {
     return "a mask of another form";
@@ -182,9 +183,7 @@ Unlowered attend(LowerCall& call, const Attending& attending) {
   const View result = call.make(ElementType::float32, joins ? Dims{heads[0], heads[2], heads[1], heads[3]} : heads);
   call.emit(attention_step, std::move(inputs), {joins ? permuted(result, heads_before_rows) : result},
             attending.parameters);
-  auto shown = reshaped(result, call.output_dims(0));
-  if (!shown) return "the sizes do not fit";
-  call.set_output(0, *std::move(shown));
+  call.set_output(0, reshaped(result, call.output_dims(0)));
   return std::nullopt;
 }
 
@@ -197,7 +196,7 @@ View scores_of(LowerCall& call, const Attending& attending) {
   Expression e;
   e.apply(Operation::multiply, e.input(0, Lane::f32), e.constant(Lane::f32, attending.parameters.scale));
   const View scaled = mapped(call, e, {product}, ElementType::float32, product.dims);
-  return *reshaped(scaled, {product.dims[0], groups * sharing, product.dims[3], product.dims[4]});
+  return reshaped(scaled, {product.dims[0], groups * sharing, product.dims[3], product.dims[4]});
 }
 
 }  // namespace onnxkit::plan

@@ -10,7 +10,9 @@ bool is_narrow_real(ElementType type) {
 }
 
 std::size_t counted_axis(std::int64_t axis, std::size_t rank) {
-  return static_cast<std::size_t>(axis < 0 ? axis + static_cast<std::int64_t>(rank) : axis);
+  const auto count = static_cast<std::int64_t>(rank);
+  if (axis < -count || axis >= count) throw Misfit("the axis is out of range");
+  return static_cast<std::size_t>(axis < 0 ? axis + count : axis);
 }
 
 View integer_constant(LowerCall& call, std::span<const std::int64_t> values, Dims dims) {
@@ -19,6 +21,7 @@ View integer_constant(LowerCall& call, std::span<const std::int64_t> values, Dim
 }
 
 View positions_along(LowerCall& call, const Dims& dims, std::size_t axis) {
+  call.spend_on_tables(dims[axis], sizeof(std::int64_t));
   std::vector<std::int64_t> positions(static_cast<std::size_t>(dims[axis]));
   std::iota(positions.begin(), positions.end(), 0);
   Dims own(dims.size(), 1);
@@ -59,8 +62,8 @@ View stored_as(LowerCall& call, const View& view, ElementType stored) {
 }
 
 View reshaped_or_copied(LowerCall& call, const View& view, Dims dims) {
-  if (auto same = reshaped(view, dims)) return *same;
-  return *reshaped(call.contiguous(view), std::move(dims));
+  if (auto same = try_reshaped(view, dims)) return *same;
+  return reshaped(call.contiguous(view), std::move(dims));
 }
 
 namespace {
@@ -86,6 +89,7 @@ Dims inverse(const Dims& order) {
 
 View taken(LowerCall& call, const View& view, std::size_t axis, std::span<const std::int64_t> positions) {
   const auto count = static_cast<std::int64_t>(positions.size());
+  call.spend_on_tables(count, sizeof(std::int64_t));
   const Dims order = view.is_dense() ? order_in_memory(view) : [&] {
     Dims same(view.rank());
     std::iota(same.begin(), same.end(), 0);
@@ -98,10 +102,10 @@ View taken(LowerCall& call, const View& view, std::size_t axis, std::span<const 
   const std::int64_t outer = element_count(sizes.first(at)), inner = element_count(sizes.subspan(at + 1));
   const View result = call.make(view.type, {outer, count, inner});
   const View places = integer_constant(call, positions, {count});
-  call.emit(gather_step, {*reshaped(lined, {outer, lined.dims[at], inner}), places}, {result}, MapParameters());
+  call.emit(gather_step, {reshaped(lined, {outer, lined.dims[at], inner}), places}, {result}, MapParameters());
   Dims dims = lined.dims;
   dims[at] = count;
-  return permuted(*reshaped(result, std::move(dims)), back);
+  return permuted(reshaped(result, std::move(dims)), back);
 }
 
 View reduced(LowerCall& call, Reduction reduction, const View& view, const std::vector<bool>& goes) {
@@ -142,9 +146,9 @@ Statistics statistics_over(LowerCall& call, const View& view, const std::vector<
     if (goes[i]) kept[i] = 1;
   }
   Statistics found;
-  found.mean = *reshaped(reduced(call, Reduction::mean, view, goes), kept);
+  found.mean = reshaped(reduced(call, Reduction::mean, view, goes), kept);
   found.centered = subtracted(call, view, found.mean);
-  found.variance = *reshaped(reduced(call, Reduction::mean, squared(call, found.centered), goes), kept);
+  found.variance = reshaped(reduced(call, Reduction::mean, squared(call, found.centered), goes), kept);
   return found;
 }
 
@@ -154,7 +158,7 @@ namespace {
 View group_means(LowerCall& call, const View& split) {
   const std::int64_t channels = split.dims[1] * split.dims[2];
   const View means = reduced(call, Reduction::mean, split, {false, false, true, true});
-  const View each = *reshaped(means, {split.dims[0], split.dims[1], 1});
+  const View each = reshaped(means, {split.dims[0], split.dims[1], 1});
   const Dims dims = {split.dims[0], split.dims[1], split.dims[2]};
   return reshaped_or_copied(call, broadcast_to(each, dims), {split.dims[0], channels, 1});
 }
@@ -170,8 +174,8 @@ std::optional<View> normalized_groups(LowerCall& call, const View& x, std::int64
   const std::int64_t rest = element_count(std::span(x.dims).subspan(2));
   const Dims split = {x.dims[0], groups, channels / groups, rest}, joined = {x.dims[0], channels, rest};
   const View flat = reshaped_or_copied(call, x, joined);
-  const View centered = subtracted(call, flat, group_means(call, *reshaped(flat, split)));
-  std::vector<View> inputs = {centered, group_means(call, *reshaped(squared(call, centered), split))};
+  const View centered = subtracted(call, flat, group_means(call, reshaped(flat, split)));
+  std::vector<View> inputs = {centered, group_means(call, reshaped(squared(call, centered), split))};
   Expression e;
   const auto epsilon = static_cast<double>(call.real("epsilon", 1e-5F));
   const Expression::Number shifted = e.apply(Operation::add, e.input(1, lane), e.constant(lane, epsilon));
@@ -230,8 +234,8 @@ View matrix_product(LowerCall& call, View a, View b, Dims dims) {
   if (is_shared && dims.size() > 2) {
     const std::int64_t rows = element_count(std::span(dims).first(dims.size() - 1));
     a = reshaped_or_copied(call, a, {rows, a.dims.back()});
-    b = *reshaped(b, {b.dims[b.rank() - 2], b.dims.back()});
-    product = *reshaped(output, {rows, dims.back()});
+    b = reshaped(b, {b.dims[b.rank() - 2], b.dims.back()});
+    product = reshaped(output, {rows, dims.back()});
   } else {
     Dims leading(dims.begin(), dims.end() - 2), a_dims = leading, b_dims = leading;
     a_dims.insert(a_dims.end(), a.dims.end() - 2, a.dims.end());
@@ -240,7 +244,7 @@ View matrix_product(LowerCall& call, View a, View b, Dims dims) {
     b = broadcast_to(b, b_dims);
   }
   call.emit(product_step, {a, b}, {product}, ProductParameters());
-  return *reshaped(output, result);
+  return reshaped(output, result);
 }
 
 View multiplied(LowerCall& call, const View& a, const View& b) {

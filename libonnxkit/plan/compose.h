@@ -10,7 +10,7 @@ namespace onnxkit::plan {
 
 /// float16, bfloat16 and float32, which plans store as float32.
 bool is_narrow_real(ElementType type);
-/// Negative axes count from the end.
+/// Negative axes count from the end. Throws Misfit outside of the axes.
 std::size_t counted_axis(std::int64_t axis, std::size_t rank);
 
 /// A constant of these numbers, int64.

@@ -41,7 +41,7 @@ void add_operand(std::vector<View>& inputs, Expression& epilogue, const View& op
   inputs.push_back(broadcast_to(operand, dims));
 }
 
-View per_channel(const View& bias) { return *reshaped(bias, {bias.dims[0], 1, 1}); }
+View per_channel(const View& bias) { return reshaped(bias, {bias.dims[0], 1, 1}); }
 
 /// The part of a window of a volume that moves over its slices.
 Window window_of_slices(const Window& g) {
@@ -65,7 +65,7 @@ View copied_volume(LowerCall& call, const View& view) {
 
 View Filters::part(const View& view, const Dims& dims) {
   if (call_.is_constant(1)) {
-    if (const auto same = reshaped(view, dims); same && view.size() == all_.size()) return *same;
+    if (const auto same = try_reshaped(view, dims); same && view.size() == all_.size()) return *same;
     if (!numbers_) numbers_ = call_.constant_reals(1);
   }
   if (numbers_ && all_.is_contiguous()) {

@@ -195,7 +195,7 @@ std::optional<View> multiplied_integers(LowerCall& call, const IntegerInputs& in
   if (!emit_integers(call, {image, filter, *zero, as_image(matrix, n), *bias}, std::move(parameters),
                      std::move(requantization)))
     return std::nullopt;
-  return *reshaped(matrix, inputs.result ? *inputs.result : call.output_dims(0));
+  return reshaped(matrix, inputs.result ? *inputs.result : call.output_dims(0));
 }
 
 }  // namespace onnxkit::plan

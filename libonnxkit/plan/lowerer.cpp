@@ -4,6 +4,7 @@
 
 #include <fmt/core.h>
 
+#include "libonnxkit/base/checked.h"
 #include "libonnxkit/base/dtype/dtype.h"
 #include "libonnxkit/ir/clone.h"
 #include "libonnxkit/ir/extract.h"
@@ -36,8 +37,9 @@ std::uint32_t Lowerer::add_buffer(Home home, ElementType type, std::uint64_t byt
 }
 
 View Lowerer::new_view(Home home, ElementType type, const Dims& dims, std::size_t index) {
-  const auto bytes = static_cast<std::uint64_t>(element_count(dims)) * bytes_of(type);
-  return {.buffer = add_buffer(home, type, bytes, index),
+  const auto bytes = checked_mul(static_cast<std::uint64_t>(element_count(dims)), bytes_of(type));
+  if (!bytes) throw Misfit("a tensor of too many bytes");
+  return {.buffer = add_buffer(home, type, *bytes, index),
           .type = type,
           .offset = 0,
           .dims = dims,
@@ -72,11 +74,17 @@ View Lowerer::add_constant(const Tensor& content) {
   return new_view(Home::constant, content.type(), content.dims(), plan_.constants.size() - 1);
 }
 
+void Lowerer::set_view(ir::ValueId id, View view) {
+  auto& held = views_[ir::index_of(id)];
+  if (!held) changed_.push_back(id);
+  held = std::move(view);
+}
+
 const View* Lowerer::find(ir::ValueId id) {
   auto& held = views_[ir::index_of(id)];
   if (!held && subject_.is_constant(id)) {
     const auto content = subject_.content(id);
-    if (content && is_storable(content->type())) held = add_constant(*content);
+    if (content && is_storable(content->type())) set_view(id, add_constant(*content));
   }
   return held ? &*held : nullptr;
 }
@@ -161,14 +169,19 @@ Unlowered Lowerer::try_lowering(std::size_t index) {
   }
   LowerCall call(*this, index, *schema);
   const std::size_t steps = plan_.steps.size(), buffers = plan_.buffers.size(), constants = plan_.constants.size();
-  const auto views = views_;
-  auto refused = lowering(call);
+  changed_.clear();
+  Unlowered refused;
+  try {
+    refused = lowering(call);
+  } catch (const Misfit& misfit) {
+    refused = misfit.what();
+  }
   if (!refused) refused = refusal_of_backend(steps);
   if (refused) {
     plan_.steps.resize(steps);
     plan_.buffers.resize(buffers);
     plan_.constants.resize(constants);
-    views_ = views;
+    for (const ir::ValueId id : changed_) views_[ir::index_of(id)].reset();
   }
   return refused;
 }
@@ -363,6 +376,13 @@ View LowerCall::make_like(ElementType stored, Dims dims, const View& like) {
   return view;
 }
 
+void LowerCall::spend_on_tables(std::int64_t count, std::uint64_t bytes) {
+  constexpr std::uint64_t most = std::uint64_t{1} << 28;
+  const auto entries = static_cast<std::uint64_t>(std::max<std::int64_t>(count, 0));
+  if (entries > most / bytes || spent_ + entries * bytes > most) throw Misfit("tables of too many entries");
+  spent_ += entries * bytes;
+}
+
 View LowerCall::constant(std::span<const float> values, Dims dims) {
   const auto bytes = std::as_bytes(values);
   auto tensor = Tensor::from_bytes(ElementType::float32, std::move(dims), {bytes.begin(), bytes.end()});
@@ -389,7 +409,7 @@ View LowerCall::contiguous(const View& view) {
 View LowerCall::as_real(const View& view) { return lowerer_.converted(view, ElementType::float32); }
 
 void LowerCall::set_output(std::size_t index, View view) {
-  if (has_output(index)) lowerer_.views_[ir::index_of(node_->outputs[index])] = std::move(view);
+  if (has_output(index)) lowerer_.set_view(node_->outputs[index], std::move(view));
 }
 
 View LowerCall::make_output(std::size_t index) {

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <map>
 #include <optional>
 #include <vector>
 
@@ -35,6 +34,7 @@ class Lowerer {
   View slot();
   /// Where a value lies; nothing for what nobody has computed.
   const View* find(ir::ValueId id);
+  void set_view(ir::ValueId id, View view);
   bool is_slot(const View& view) const { return plan_.buffers[view.buffer].home == Home::slot; }
   View add_constant(const Tensor& content);
   /// In row-major order, as the value's own element type.
@@ -50,7 +50,9 @@ class Lowerer {
   const Takes& takes_;
   Plan plan_;
   std::vector<std::optional<View>> views_;  ///< by ValueId
-  std::string node_;                        ///< that is being lowered
+  std::vector<ir::ValueId>
+      changed_;       ///< views that the lowering which is tried has set, none of which was there before
+  std::string node_;  ///< that is being lowered
 };
 
 /// Whether tensors of this type may lie in buffers: whole bytes for each element.

@@ -20,7 +20,8 @@ class Lowerer;
 /// Why a node is not lowered; empty when it is.
 using Unlowered = std::optional<std::string>;
 
-/// One node as its lowering sees it, and the steps that it writes. All sizes are known. Nothing that is emitted counts when the lowering gives a reason.
+/// One node as its lowering sees it, and the steps that it writes. All sizes are known. Nothing that is emitted counts when the lowering gives a reason
+/// or throws a Misfit, which is one.
 class LowerCall : public spec::NodeAttributes {
  public:
   LowerCall(Lowerer& lowerer, std::size_t node_index, const spec::OpSchema& schema);
@@ -61,6 +62,8 @@ class LowerCall : public spec::NodeAttributes {
   /// A new tensor in the arena in row-major order, or in the order of axes of `like`.
   View make(ElementType stored, Dims dims);
   View make_like(ElementType stored, Dims dims, const View& like);
+  /// To be called before tables are made whose size a model names: Misfit where a node asks for too much. `count` entries of `bytes`.
+  void spend_on_tables(std::int64_t count, std::uint64_t bytes);
   /// A constant of these numbers, float32.
   View constant(std::span<const float> values, Dims dims);
   View constant(const Tensor& content);
@@ -99,6 +102,7 @@ class LowerCall : public spec::NodeAttributes {
   Lowerer& lowerer_;
   const ir::Node* node_;
   const spec::OpSchema* schema_;
+  std::uint64_t spent_ = 0;  ///< bytes of tables
 };
 
 using Lowering = Unlowered (*)(LowerCall&);

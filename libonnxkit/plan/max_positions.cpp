@@ -149,7 +149,7 @@ Unlowered lower_max_positions(LowerCall& call, bool has_values) {
   if (!has_values && call.has_output(0)) give(call, found->value);
   Dims by_channel(x.rank(), 1);
   by_channel[0] = x.dims[0], by_channel[1] = x.dims[1];
-  const View channels = *reshaped(positions_along(call, {x.dims[0] * x.dims[1]}, 0), by_channel);
+  const View channels = reshaped(positions_along(call, {x.dims[0] * x.dims[1]}, 0), by_channel);
   Expression e;
   const Number at = e.input(0, Lane::i64);
   const Number in_all =

@@ -13,6 +13,7 @@
 #include "libonnxkit/exec/support.h"
 #include "libonnxkit/ir/clone.h"
 #include "libonnxkit/plan/control_flow.h"
+#include "libonnxkit/plan/guarded.h"
 #include "libonnxkit/plan/steps.h"
 #include "libonnxkit/plan/validity.h"
 
@@ -111,6 +112,14 @@ void report_bodies(const ControlFlow& control, const std::string& op, exec::Plan
 
 }  // namespace
 
+Result<void> check_memory(const Plan& plan, std::uint64_t limit, std::uint64_t more) {
+  std::uint64_t bytes = plan.arena_bytes + more;
+  for (const Buffer& buffer : plan.buffers)
+    if (buffer.home == Home::output) bytes += buffer.bytes;
+  if (limit == 0 || bytes <= limit) return {};
+  return make_error("memory-limit", fmt::format("the plan needs {} bytes, the limit is {}", bytes, limit));
+}
+
 Result<void> PlannedRun::may_go_on() const {
   if (request.stop.stop_requested()) return make_error("cancelled", "the run was cancelled");
   if (deadline != Clock::time_point::max() && Clock::now() > deadline)
@@ -120,24 +129,33 @@ Result<void> PlannedRun::may_go_on() const {
 
 // ---- models and their plans
 
+namespace {
+
+/// All that build() looks at: of the items of a sequence it takes the type of the first.
+void add_to_key(std::string& key, const Value& value, bool has_content) {
+  key += fmt::format("{} {} ", static_cast<int>(value.kind), static_cast<int>(value.declared));
+  if (!value.items.empty()) add_to_key(key, value.items.front(), has_content);
+  if (!value.is_tensor()) return;
+  key += fmt::format("{} {}", static_cast<int>(value.tensor.type()), fmt::join(value.tensor.dims(), ","));
+  constexpr std::int64_t most = 64;
+  if (!has_content || value.tensor.size() > most || is_floating(value.tensor.type())) return;
+  const auto bytes = value.tensor.bytes();
+  key.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+}
+
+}  // namespace
+
 std::string Planned::key_of(const std::vector<NamedValue>& given) const {
   std::string key;
   for (const NamedValue& input : given) {
-    const Value& value = input.value;
-    key += fmt::format("{}:{}", input.name, static_cast<int>(value.kind));
-    if (!value.is_tensor()) continue;
-    key += fmt::format(" {} {}", static_cast<int>(value.tensor.type()), fmt::join(value.tensor.dims(), ","));
-    constexpr std::int64_t most = 64;
-    if (is_rest_ && value.tensor.size() <= most && !is_floating(value.tensor.type())) {
-      const auto bytes = value.tensor.bytes();
-      key.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-    }
+    key += fmt::format("{} {}:", input.name.size(), input.name);
+    add_to_key(key, input.value, is_rest_);
     key += ';';
   }
   return key;
 }
 
-Result<Planned::Entry*> Planned::entry_for(const std::vector<NamedValue>& given) {
+Result<Planned::Entry*> Planned::entry_for(const std::vector<NamedValue>& given, std::uint64_t memory_limit) {
   const std::string key = key_of(given);
   const auto known =
       std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) { return entry.key == key; });
@@ -172,6 +190,7 @@ Result<Planned::Entry*> Planned::entry_for(const std::vector<NamedValue>& given)
   };
   auto built = build(*model_, options_.exact ? as_declared(*model_->graph, given) : given, build_options);
   if (!built) return built.error();
+  if (auto fits = check_memory(*built, memory_limit); !fits) return fits.error();
   Entry entry{.key = key, .ready = nullptr, .rest = nullptr};
   if (built->rest) entry.rest = std::make_unique<Planned>(built->rest, options_, true);
   plan_bodies(*built, options_);
@@ -185,7 +204,7 @@ Result<Planned::Entry*> Planned::entry_for(const std::vector<NamedValue>& given)
 }
 
 Result<void> Planned::prepare(const std::vector<NamedValue>& given) {
-  if (auto entry = entry_for(given); !entry) return entry.error();
+  if (auto entry = entry_for(given, 0); !entry) return entry.error();
   return {};
 }
 
@@ -231,7 +250,7 @@ Result<std::vector<NamedValue>> Planned::run_rest(Entry& entry, const std::vecto
 }
 
 Result<std::vector<NamedValue>> Planned::run(const std::vector<NamedValue>& given, const PlannedRun& run) {
-  const auto found = entry_for(given);
+  const auto found = entry_for(given, run.request.limits.memory);
   if (!found) return found.error();
   Entry& entry = **found;
   const Plan& plan = entry.ready->plan();
@@ -264,6 +283,10 @@ PlannedSession::PlannedSession(std::shared_ptr<const ir::Model> model, PlannedOp
       outputs_(exec::describe_outputs(*original_->graph)) {}
 
 Result<void> PlannedSession::prepare(std::string arithmetic) {
+  return guarded([&] { return prepare_plan(std::move(arithmetic)); });
+}
+
+Result<void> PlannedSession::prepare_plan(std::string arithmetic) {
   const auto start = Clock::now();
   options_.original = original_;
   options_.fault = fault_of(*original_, *options_.load.table, options_.load.allow_outside_data);
@@ -296,23 +319,23 @@ Result<std::vector<NamedValue>> PlannedSession::given_values(const exec::RunRequ
 }
 
 Result<exec::RunAnswer> PlannedSession::run(const exec::RunRequest& request) {
+  return guarded([&] { return run_plan(request); });
+}
+
+Result<exec::RunAnswer> PlannedSession::run_plan(const exec::RunRequest& request) {
   const auto given = given_values(request);
   if (!given) return given.error();
   exec::RunAnswer answer;
-  try {
-    for (int i = -request.warmup; i < std::max(request.repeat, 1); ++i) {
-      const auto start = Clock::now();
-      const double cpu = cpu_seconds();
-      std::optional<double> on_device;
-      PlannedRun run{.request = request, .device_seconds = &on_device};
-      if (request.limits.time.count() != 0) run.deadline = start + request.limits.time;
-      auto outputs = planned_->run(*given, run);
-      if (!outputs) return outputs.error();
-      if (i >= 0) answer.samples.push_back({seconds_since(start), cpu_seconds() - cpu, on_device});
-      answer.outputs = *std::move(outputs);
-    }
-  } catch (const std::bad_alloc&) {
-    return make_error("out-of-memory", "the system has not enough memory");
+  for (int i = -request.warmup; i < std::max(request.repeat, 1); ++i) {
+    const auto start = Clock::now();
+    const double cpu = cpu_seconds();
+    std::optional<double> on_device;
+    PlannedRun run{.request = request, .device_seconds = &on_device};
+    if (request.limits.time.count() != 0) run.deadline = start + request.limits.time;
+    auto outputs = planned_->run(*given, run);
+    if (!outputs) return outputs.error();
+    if (i >= 0) answer.samples.push_back({seconds_since(start), cpu_seconds() - cpu, on_device});
+    answer.outputs = *std::move(outputs);
   }
   auto selected = exec::select_outputs(std::move(answer.outputs), request.outputs);
   if (!selected) return selected.error();

@@ -89,7 +89,8 @@ class Planned {
   };
 
   std::string key_of(const std::vector<NamedValue>& given) const;
-  Result<Entry*> entry_for(const std::vector<NamedValue>& given);
+  /// `memory_limit`: that of the run which asks, 0 for none; a new plan that needs more is not made ready.
+  Result<Entry*> entry_for(const std::vector<NamedValue>& given, std::uint64_t memory_limit);
   Result<std::vector<NamedValue>> run_rest(Entry& entry, const std::vector<NamedValue>& given,
                                            const std::vector<NamedValue>& results, const PlannedRun& run);
 
@@ -116,6 +117,9 @@ class PlannedSession : public exec::Session {
   Result<exec::RunProfile> profile(const exec::RunRequest& request) override;
 
  private:
+  Result<void> prepare_plan(std::string arithmetic);
+  Result<exec::RunAnswer> run_plan(const exec::RunRequest& request);
+  Result<exec::RunProfile> profile_plan(const exec::RunRequest& request);
   std::optional<std::vector<NamedValue>> known_inputs() const;
   /// The values of a request for the inputs that have one.
   Result<std::vector<NamedValue>> given_values(const exec::RunRequest& request) const;

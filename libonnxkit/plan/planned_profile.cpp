@@ -1,10 +1,10 @@
 #include <algorithm>
-#include <new>
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
 #include "libonnxkit/base/dtype/dtype.h"
+#include "libonnxkit/plan/guarded.h"
 #include "libonnxkit/plan/planned.h"
 #include "libonnxkit/plan/steps.h"
 
@@ -43,15 +43,6 @@ exec::StepTime time_of(const Step& step, double start, double seconds) {
   return time;
 }
 
-Result<std::vector<NamedValue>> run_once(Planned& planned, const std::vector<NamedValue>& given,
-                                         const PlannedRun& run) {
-  try {
-    return planned.run(given, run);
-  } catch (const std::bad_alloc&) {
-    return make_error("out-of-memory", "the system has not enough memory");
-  }
-}
-
 bool are_same_steps(const std::vector<exec::StepTime>& a, const std::vector<exec::StepTime>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                     [](const exec::StepTime& x, const exec::StepTime& y) { return x.name == y.name && x.op == y.op; });
@@ -60,6 +51,10 @@ bool are_same_steps(const std::vector<exec::StepTime>& a, const std::vector<exec
 }  // namespace
 
 Result<exec::RunProfile> PlannedSession::profile(const exec::RunRequest& request) {
+  return guarded([&] { return profile_plan(request); });
+}
+
+Result<exec::RunProfile> PlannedSession::profile_plan(const exec::RunRequest& request) {
   const auto given = given_values(request);
   if (!given) return given.error();
   exec::RunProfile profile;
@@ -72,7 +67,7 @@ Result<exec::RunProfile> PlannedSession::profile(const exec::RunRequest& request
     run.on_step = [&](const Step& step, ProfileClock::time_point start, ProfileClock::time_point end) {
       steps.push_back(time_of(step, seconds_between(begin, start), seconds_between(start, end)));
     };
-    const auto outputs = run_once(*planned_, *given, run);
+    const auto outputs = planned_->run(*given, run);
     const double wall = seconds_between(begin, ProfileClock::now());
     if (!outputs) return outputs.error();
     if (at < 0) continue;

@@ -79,7 +79,7 @@ std::optional<Step> with_sizes_of(const View& written, const Step& map, std::siz
   Step changed = map;
   for (auto* views : {&changed.inputs, &changed.outputs}) {
     for (View& view : *views) {
-      auto other = reshaped(view, written.dims);
+      auto other = try_reshaped(view, written.dims);
       if (!other) return std::nullopt;
       view = *std::move(other);
     }
@@ -300,7 +300,7 @@ namespace {
 /// Where what is written as `written` goes when it is copied from `from`, the same elements in another order of axes or under other sizes, to `to`.
 std::optional<View> target_of(const View& written, const View& from, const View& to) {
   if (written == from) return to;
-  if (const auto source = reshaped(from, written.dims), target = reshaped(to, written.dims);
+  if (const auto source = try_reshaped(from, written.dims), target = try_reshaped(to, written.dims);
       source && target && *source == written)
     return target;
   if (written.rank() != from.rank() || written.offset != from.offset) return std::nullopt;
@@ -518,6 +518,7 @@ StepOrder order_of_steps(const Plan& plan) {
 std::vector<std::uint32_t> shared_places(const Plan& plan, const BufferUses& uses, const StepOrder& order) {
   std::vector<std::uint32_t> root(plan.buffers.size());
   std::iota(root.begin(), root.end(), 0U);
+  std::vector<std::uint32_t> sharing(plan.buffers.size(), 1);  // buffers by their root
   for (std::size_t at = 0; at < plan.steps.size(); ++at) {
     const Step& step = plan.steps[at];
     if (step.kind != map_step) continue;
@@ -535,10 +536,11 @@ std::vector<std::uint32_t> shared_places(const Plan& plan, const BufferUses& use
                              return reader == at || reader < order.ended[at][order.streams[reader]];
                            });
       // What was placed into another's room already may be read behind this step through the other.
-      const bool is_alone =
-          std::count(root.begin(), root.end(), root[from.buffer]) == 1 || root[from.buffer] != from.buffer;
+      const bool is_alone = sharing[root[from.buffer]] == 1 || root[from.buffer] != from.buffer;
       if (!is_same || !is_last || !is_alone) continue;
+      --sharing[root[to.buffer]];
       root[to.buffer] = root[from.buffer];
+      ++sharing[root[to.buffer]];
       break;
     }
   }

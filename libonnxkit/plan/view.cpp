@@ -6,12 +6,15 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include "libonnxkit/base/checked.h"
 #include "libonnxkit/base/dtype/dtype.h"
 
 namespace onnxkit::plan {
 
 std::int64_t element_count(std::span<const std::int64_t> dims) {
-  return std::accumulate(dims.begin(), dims.end(), std::int64_t{1}, std::multiplies<>());
+  const auto count = checked_element_count(dims);
+  if (!count) throw Misfit("a tensor of too many elements");
+  return *count;
 }
 
 Dims row_major_strides(std::span<const std::int64_t> dims) {
@@ -84,13 +87,19 @@ View permuted(const View& view, std::span<const std::int64_t> order) {
 
 View sliced(const View& view, std::size_t axis, std::int64_t start, std::int64_t step, std::int64_t count) {
   View result = view;
-  if (count > 0) result.offset += start * view.strides[axis];
+  if (axis >= view.rank()) throw Misfit("a slice along an axis that is missing");
+  if (count > 0) {
+    const std::int64_t size = view.dims[axis], last = start + (count - 1) * step;
+    if (start < 0 || start >= size || last < 0 || last >= size) throw Misfit("a slice beyond its axis");
+    result.offset += start * view.strides[axis];
+  }
   result.dims[axis] = count;
   result.strides[axis] = view.strides[axis] * step;
   return result;
 }
 
-std::optional<View> reshaped(const View& view, Dims dims) {
+std::optional<View> try_reshaped(const View& view, Dims dims) {
+  if (element_count(dims) != view.size()) return std::nullopt;
   View result = view;
   result.strides.assign(dims.size(), 0);
   if (view.is_contiguous()) {
@@ -136,13 +145,22 @@ std::optional<View> reshaped(const View& view, Dims dims) {
   return result;
 }
 
+View reshaped(const View& view, Dims dims) {
+  auto result = try_reshaped(view, std::move(dims));
+  if (!result) throw Misfit("the sizes of a view do not fit");
+  return *std::move(result);
+}
+
 View broadcast_to(const View& view, std::span<const std::int64_t> dims) {
+  if (view.rank() > dims.size()) throw Misfit("a view has more axes than it is broadcast to");
   View result = view;
   result.dims.assign(dims.begin(), dims.end());
   result.strides.assign(dims.size(), 0);
   const std::size_t added = dims.size() - view.rank();
   for (std::size_t axis = 0; axis < view.rank(); ++axis) {
-    if (view.dims[axis] == dims[added + axis]) result.strides[added + axis] = view.strides[axis];
+    const std::int64_t size = dims[added + axis];
+    if (view.dims[axis] != size && view.dims[axis] != 1) throw Misfit("the sizes of a view cannot be broadcast");
+    if (view.dims[axis] == size) result.strides[added + axis] = view.strides[axis];
   }
   return result;
 }

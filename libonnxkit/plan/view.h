@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -12,7 +13,13 @@ namespace onnxkit::plan {
 
 using Dims = std::vector<std::int64_t>;
 
-/// Product of the sizes. Those of a plan have been checked against overflow when its buffers were made.
+/// Thrown where a view is asked for that lies beyond its elements, or a buffer that is too large: inference and a lowering disagree. Lowerer catches
+/// it, and the node stays on the reference.
+struct Misfit : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// Product of the sizes. Throws Misfit where int64 does not hold it.
 std::int64_t element_count(std::span<const std::int64_t> dims);
 /// Strides in elements of a tensor that lies in row-major order.
 Dims row_major_strides(std::span<const std::int64_t> dims);
@@ -40,12 +47,15 @@ struct View {
   bool operator==(const View&) const = default;
 };
 
+/// `order`: every axis once.
 View permuted(const View& view, std::span<const std::int64_t> order);
-/// Steps may be negative. Precondition: the range is within the axis.
+/// Steps may be negative. Throws Misfit where the range is not within the axis.
 View sliced(const View& view, std::size_t axis, std::int64_t start, std::int64_t step, std::int64_t count);
-/// The same elements in row-major order under other sizes; nothing when no strides say that.
-std::optional<View> reshaped(const View& view, Dims dims);
-/// By the rules of ONNX: axes are added in front, axes of one element repeat. Precondition: the sizes fit.
+/// The same elements in row-major order under other sizes; nothing when no strides say that, or their numbers differ.
+std::optional<View> try_reshaped(const View& view, Dims dims);
+/// The same; throws Misfit for nothing.
+View reshaped(const View& view, Dims dims);
+/// By the rules of ONNX: axes are added in front, axes of one element repeat. Throws Misfit where the sizes do not fit.
 View broadcast_to(const View& view, std::span<const std::int64_t> dims);
 /// With one element along each axis along which it repeats.
 View without_repetition(View view);

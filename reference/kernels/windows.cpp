@@ -38,7 +38,7 @@ std::int64_t count_positions(const WindowAttributes& window, std::size_t axis, s
                              std::int64_t end) {
   const std::int64_t stride = window.strides[axis];
   const std::int64_t span = image + begin + end - window.extent(axis);
-  require(span >= 0, [&] {
+  require(span >= 0 || (window.ceil && span > -stride), [&] {
     return fmt::format("a window of {} elements is larger than the {} elements of spatial axis {}, padding included",
                        window.extent(axis), image + begin + end, axis);
   });

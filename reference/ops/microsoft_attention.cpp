@@ -91,10 +91,10 @@ class Mask {
     if (!given) return;
     dims_ = given->dims();
     numbers_ = given->integers();
-    const bool known =
-        dims_ == Dims{batch} || dims_ == Dims{2 * batch} || dims_ == Dims{batch, length} ||
-        dims_ == Dims{batch, rows, length} ||
-        (dims_.size() == 4 && dims_[0] == batch && dims_[1] == 1 && dims_[2] == dims_[3] && dims_[3] >= length);
+    const bool known = dims_ == Dims{batch} || dims_ == Dims{2 * batch} || dims_ == Dims{batch, length} ||
+                       dims_ == Dims{batch, rows, length} ||
+                       (dims_.size() == 4 && dims_[0] == batch && dims_[1] == 1 && dims_[2] == dims_[3] &&
+                        dims_[3] >= length && length >= rows);
     require(known, "the shape of the mask does not match the scores");
   }
   void add(ScoreRow at, std::span<double> row) const {

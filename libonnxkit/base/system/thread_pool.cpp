@@ -18,6 +18,7 @@ namespace onnxkit {
 namespace {
 
 thread_local bool inside_loop = false;
+thread_local const std::function<bool()>* watch = nullptr;
 
 /// Logical processors in the affinity mask; 0 when it cannot be read.
 int affinity_cores() {
@@ -54,6 +55,25 @@ bool spin_until(const Condition& condition) {
   }
 }
 
+using Body = std::function<void(std::int64_t, std::int64_t)>;
+
+/// A range in parts of some milliseconds, which grow from small ones, where somebody is to be asked between them.
+void run_body(const Body& body, std::int64_t first, std::int64_t last, std::int64_t grain,
+              const std::function<bool()>* is_over) {
+  if (!is_over) return body(first, last);
+  constexpr std::int64_t most_parts = 64;
+  constexpr std::chrono::milliseconds enough(2);
+  std::int64_t part = std::max({grain, (last - first) / most_parts, std::int64_t{1}});
+  while (first < last) {
+    if ((*is_over)()) throw ThreadPool::Interrupted();
+    const auto start = std::chrono::steady_clock::now();
+    const std::int64_t end = first + std::min(part, last - first);
+    body(first, end);
+    if (std::chrono::steady_clock::now() - start < enough) part *= 2;
+    first = end;
+  }
+}
+
 }  // namespace
 
 int usable_cores() {
@@ -64,15 +84,13 @@ int usable_cores() {
 }
 
 struct ThreadPool::State {
-  using Body = std::function<void(std::int64_t, std::int64_t)>;
-
   /// Chunks in as many parts as threads. A thread begins with the part of its number, so that it finds in its cache what it wrote in the loop before,
   /// and then helps with the others.
   class Loop {
    public:
-    Loop(const Body& body, std::int64_t count, std::int64_t chunk, std::int64_t chunks, int threads)
-        : body_(body), count_(count), chunk_(chunk), chunks_(chunks) {
-      parts_ = std::min<std::int64_t>({threads, chunks, most_parts});
+    Loop(const Body& body, std::int64_t count, std::int64_t grain, std::int64_t chunk, int threads)
+        : body_(body), is_over_(watch), count_(count), grain_(grain), chunk_(chunk), chunks_((count - 1) / chunk + 1) {
+      parts_ = std::min<std::int64_t>({threads, chunks_, most_parts});
       for (std::int64_t part = 0; part < parts_; ++part)
         next_[static_cast<std::size_t>(part)].chunk.store(first_of(part), std::memory_order_relaxed);
     }
@@ -101,7 +119,7 @@ struct ThreadPool::State {
         const std::int64_t index = next.fetch_add(1, std::memory_order_relaxed);
         if (index >= end) return;
         try {
-          body_(index * chunk_, std::min(count_, (index + 1) * chunk_));
+          run_body(body_, index * chunk_, std::min(count_, (index + 1) * chunk_), grain_, is_over_);
         } catch (...) {
           const std::lock_guard lock(mutex_);
           if (!error_) error_ = std::current_exception();
@@ -111,7 +129,8 @@ struct ThreadPool::State {
     }
 
     const Body& body_;
-    const std::int64_t count_, chunk_, chunks_;
+    const std::function<bool()>* const is_over_;
+    const std::int64_t count_, grain_, chunk_, chunks_;
     std::int64_t parts_;
     std::atomic<bool> has_failed_ = false;
     std::mutex mutex_;
@@ -186,6 +205,11 @@ struct ThreadPool::State {
   std::atomic<bool> ending = false;
 };
 
+ThreadPool::Watch::Watch(std::function<bool()> is_over) : is_over_(std::move(is_over)), before_(watch) {
+  watch = &is_over_;
+}
+ThreadPool::Watch::~Watch() { watch = before_; }
+
 ThreadPool::Busy::Busy(ThreadPool& pool) : pool_(pool) { ++pool_.state_->busy; }
 ThreadPool::Busy::~Busy() { --pool_.state_->busy; }
 
@@ -194,15 +218,16 @@ ThreadPool::~ThreadPool() = default;
 
 int ThreadPool::threads() const { return state_->threads; }
 
-void ThreadPool::for_range(std::int64_t count, std::int64_t grain, const State::Body& body) {
+void ThreadPool::for_range(std::int64_t count, std::int64_t grain, const Body& body) {
   if (count <= 0) return;
   // A few chunks a thread even out what differs between them.
   const std::int64_t even = (count - 1) / (std::int64_t{4} * threads()) + 1;
   const std::int64_t chunk = std::min(std::max(even, grain), count);
   const std::int64_t chunks = (count - 1) / chunk + 1;
   std::unique_lock alone(state_->looping, std::defer_lock);
-  if (chunks == 1 || threads() == 1 || inside_loop || !alone.try_lock()) return body(0, count);
-  State::Loop loop(body, count, chunk, chunks, threads());
+  if (chunks == 1 || threads() == 1 || inside_loop || !alone.try_lock())
+    return run_body(body, 0, count, grain, inside_loop ? nullptr : watch);
+  State::Loop loop(body, count, grain, chunk, threads());
   state_->run(loop);
   if (loop.error()) std::rethrow_exception(loop.error());
 }

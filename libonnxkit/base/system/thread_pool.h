@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
 
@@ -24,6 +25,25 @@ class ThreadPool {
   /// caller alone when there is one chunk, the caller is itself inside a loop of a pool, or another thread's loop has the pool. The first
   /// exception that a body throws ends the loop early and is thrown here.
   void for_range(std::int64_t count, std::int64_t grain, const std::function<void(std::int64_t, std::int64_t)>& body);
+
+  /// A loop ended early, since a Watch said so.
+  struct Interrupted : std::exception {
+    const char* what() const noexcept override { return "interrupted"; }
+  };
+
+  /// While one lives, loops that its thread starts ask it every few milliseconds, on any of their threads, and end with Interrupted once `is_over()` is
+  /// true; chunks are taken in parts for that.
+  class Watch {
+   public:
+    explicit Watch(std::function<bool()> is_over);
+    ~Watch();
+    Watch(const Watch&) = delete;
+    Watch& operator=(const Watch&) = delete;
+
+   private:
+    std::function<bool()> is_over_;
+    const std::function<bool()>* before_;
+  };
 
   /// While one lives, loops follow one another closely: threads stay awake for a fraction of a millisecond after each.
   class Busy {

@@ -128,7 +128,7 @@ struct Pooling {
   bool count_include_pad = false;
   std::int64_t pad_bottom = 0, pad_right = 0;
 };
-/// A maximum passes NaN on; that of a window without an element is the lowest float, its average 0 / 0.
+/// A maximum passes NaN on; that of a window without an element is the lowest float, its average 0.
 void pool(ThreadPool& threads, const Pooling& pooling, const float* in, float* out, const Isa& isa = best_isa());
 
 /// Rows of floats side by side.
@@ -201,7 +201,7 @@ struct Attention {
 };
 /// Floats of scratch that attend() needs, for each thread.
 std::int64_t attention_scratch_floats(const Attention& attention, const Isa& isa = best_isa());
-/// On the calling thread; the caller divides heads among threads. A row of which every key is masked by -infinity becomes NaN.
+/// On the calling thread; the caller divides heads among threads. A row of which every key is masked by -infinity becomes zeros.
 void attend(const Attention& attention, float* scratch, const Isa& isa = best_isa());
 
 }  // namespace onnxkit::cpu

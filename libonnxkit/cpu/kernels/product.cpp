@@ -381,18 +381,19 @@ void pack_group(ThreadPool& threads, float* to, const float* weights, const Form
   if (taps == 1) return pack_b(threads, to, weights, k, n, 1, k, isa);
   const int64_t grain = packing_floats / std::max<int64_t>(k * isa.panel_columns, 1) + 1;
   threads.for_range(blocks_of(n, isa.panel_columns), grain, [&](int64_t first, int64_t last) {
-    constexpr int64_t together = 16;  // input channels, whose rows stay in the nearest cache between two copies
-    std::vector<float> rows(static_cast<std::size_t>(together * taps * isa.panel_columns));
+    constexpr int64_t most = 16;  // input channels, whose rows stay in the nearest cache between two copies
+    const int64_t together = std::min(most, in), widest = round_to(std::min(isa.panel_columns, n), isa.lanes);
+    const auto rows = std::make_unique_for_overwrite<float[]>(static_cast<std::size_t>(together * taps * widest));
     for (int64_t column = first * isa.panel_columns; column < std::min(last * isa.panel_columns, n);
          column += isa.panel_columns) {
       const int64_t columns = std::min(isa.panel_columns, n - column), width = round_to(columns, isa.lanes);
       float* const panel = to + column * k;
       for (int64_t channel = 0; channel < in; channel += together) {
         const int64_t count = std::min(together, in - channel);
-        isa.pack_b(rows.data(), weights + column * k + channel * taps, count * taps, columns, 1, k);
+        isa.pack_b(rows.get(), weights + column * k + channel * taps, count * taps, columns, 1, k);
         for (int64_t row = 0; row < count * taps; ++row) {
           float* const row_to = panel + (row % taps * in + channel + row / taps) * width;
-          std::copy_n(rows.data() + row * width, width, row_to);
+          std::copy_n(rows.get() + row * width, width, row_to);
         }
       }
     }

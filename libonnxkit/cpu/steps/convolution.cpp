@@ -92,7 +92,7 @@ Result<std::unique_ptr<Kernel>> make_convolution(const plan::Step& step, Prepara
   if (!preparation.is_constant(filter))
     return std::unique_ptr<Kernel>(
         std::make_unique<ConvolutionKernel>(step, convolution, *std::move(epilogue), nullptr));
-  auto packed = preparation.packed.get(
+  auto packed = preparation.pack_once(
       preparation.weight_key(fmt::format("convolution of {} groups", parameters.groups), filter), [&] {
         const auto stored = preparation.stored(filter, true);
         auto floats = std::make_shared<AlignedFloats>(packed_weights_floats(convolution));

@@ -125,7 +125,7 @@ Result<std::unique_ptr<Kernel>> make_integer_convolution(const plan::Step& step,
                                        .is_signed = x.type == ElementType::int8};
   const std::string how = fmt::format("integers {} {} {}", parameters.groups, convolution.is_signed,
                                       fmt::join(parameters.weight_zeros, ","));
-  auto packed = preparation.packed.get(preparation.weight_key(how, filter), [&] {
+  auto packed = preparation.pack_once(preparation.weight_key(how, filter), [&] {
     const std::int64_t words = packed_integer_words(convolution);
     auto memory = std::make_shared<AlignedFloats>(words + convolution.out_channels);
     auto* const to_words = reinterpret_cast<std::int32_t*>(memory->data());

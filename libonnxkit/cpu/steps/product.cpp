@@ -185,7 +185,7 @@ PackedWeights::Floats packed_blocks(const View& b, const plan::BlockedWeights& b
     else
       key += fmt::format(" {}", fmt::ptr(tensor->bytes().data()));
   }
-  auto packed = preparation.packed.get(key, [&] {
+  auto packed = preparation.pack_once(key, [&] {
     const NumberBlocks numbers = numbers_of(blocks);
     auto floats = std::make_shared<AlignedFloats>(packed_number_floats(numbers));
     const auto content = preparation.plan.constants[preparation.plan.buffers[b.buffer].index].bytes();
@@ -224,7 +224,7 @@ Result<std::unique_ptr<Kernel>> make_product(const plan::Step& step, Preparation
               .n_stride = b.strides.back()};
   } else if (is_packed_once(preparation.plan, b)) {
     const std::int64_t k = b.dims[b.rank() - 2], n = b.dims.back();
-    packed = preparation.packed.get(preparation.weight_key("b", b), [&] {
+    packed = preparation.pack_once(preparation.weight_key("b", b), [&] {
       auto floats = std::make_shared<AlignedFloats>(packed_b_floats(k, n));
       const auto numbers = preparation.stored(b);
       pack_b(preparation.threads, floats->data(), numbers.data(), k, n, numbers.strides[b.rank() - 2],

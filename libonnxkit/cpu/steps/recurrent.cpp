@@ -307,7 +307,7 @@ Result<std::unique_ptr<Kernel>> make_recurrent(const plan::Step& step, Preparati
     GateWeights gates{.view = view, .packed = {}, .is_constant = is_constant};
     const std::int64_t floats = packed_b_floats(gates.units(), gates.columns());
     if (is_constant) {
-      gates.packed = preparation.packed.get(preparation.weight_key("recurrent", view), [&] {
+      gates.packed = preparation.pack_once(preparation.weight_key("recurrent", view), [&] {
         auto packed = std::make_shared<AlignedFloats>(floats);
         const auto stored = preparation.stored(view);
         pack_b(preparation.threads, packed->data(), stored.data(), gates.units(), gates.columns(), stored.strides[1],

@@ -59,7 +59,7 @@ Unlowered add_positions(LowerCall& call, const Attending& attending, bool in_bia
         call.input(AttentionPort::valid_lengths).rank() != 1)
       return "other lengths";
     const View lengths = checked_numbers(call, call.input(AttentionPort::valid_lengths), 0, columns);
-    const Number length = bias.operand(*reshaped(lengths, {batch, 1, 1, 1}), Lane::i64);
+    const Number length = bias.operand(reshaped(lengths, {batch, 1, 1, 1}), Lane::i64);
     bias.require(e.apply(Operation::less, bias.column(), length), minus_infinity);
     if (is_causal || left >= 0 || right >= 0) offset = e.apply(Operation::subtract, length, e.integer(rows));
   } else if (is_causal && !in_bias) {
@@ -85,7 +85,7 @@ View shown_weights(LowerCall& call, const View& scores, const std::optional<View
   call.emit(softmax_step, {call.contiguous(scores)}, {shares}, SoftmaxParameters());
   if (!bias) return shares;
   const View most = reduced(call, Reduction::maximum, *bias, last_axes(4, 3));
-  const View by_row = *reshaped(most, {scores.dims[0], scores.dims[1], scores.dims[2], 1});
+  const View by_row = reshaped(most, {scores.dims[0], scores.dims[1], scores.dims[2], 1});
   Expression e;
   const Number is_hidden = e.apply(Operation::equal, e.input(1, Lane::f32), e.constant(Lane::f32, minus_infinity));
   e.apply(Operation::select, is_hidden, e.constant(Lane::f32, 0), e.input(0, Lane::f32));

@@ -24,7 +24,7 @@ BlockPlaces block_places(LowerCall& call, const View& indices, std::int64_t size
     const Number is_inside = e.apply(Operation::logical_and, e.apply(Operation::less_or_equal, e.integer(0), at),
                                      e.apply(Operation::less, at, e.integer(size)));
     if (gives_place) e.apply(Operation::select, is_inside, at, e.integer(0));
-    return *reshaped(mapped(call, e, {indices}, ElementType::int64, indices.dims), {indices.size()});
+    return reshaped(mapped(call, e, {indices}, ElementType::int64, indices.dims), {indices.size()});
   };
   return {written(true), written(false)};
 }
@@ -35,10 +35,10 @@ View gathered_along(LowerCall& call, const View& view, std::size_t axis, const V
   const auto sizes = std::span(lined.dims);
   const std::int64_t outer = element_count(sizes.first(axis)), inner = element_count(sizes.subspan(axis + 1));
   const View result = call.make(view.type, {outer, places.size(), inner});
-  call.emit(gather_step, {*reshaped(lined, {outer, lined.dims[axis], inner}), places}, {result}, MapParameters());
+  call.emit(gather_step, {reshaped(lined, {outer, lined.dims[axis], inner}), places}, {result}, MapParameters());
   Dims dims = lined.dims;
   dims[axis] = places.size();
-  return *reshaped(result, dims);
+  return reshaped(result, dims);
 }
 
 /// The numbers in bytes, low bits first, along the last axis, of which there are `last`.
@@ -46,7 +46,7 @@ View unpacked(LowerCall& call, const View& bytes, std::int64_t bits, std::int64_
   const std::int64_t in_byte = 8 / bits;
   Dims dims = bytes.dims;
   dims.push_back(1);
-  const View wide = *reshaped(bytes, dims);
+  const View wide = reshaped(bytes, dims);
   dims.back() = in_byte;
   std::vector<std::int64_t> shifts;
   for (std::int64_t i = 0; i < in_byte; ++i) shifts.push_back(i * bits);
@@ -56,7 +56,7 @@ View unpacked(LowerCall& call, const View& bytes, std::int64_t bits, std::int64_
   const View numbers = mapped(call, e, {wide, integer_constant(call, shifts, {in_byte})}, ElementType::uint8, dims);
   Dims joined = bytes.dims;
   joined.back() *= in_byte;
-  return sliced(*reshaped(numbers, joined), joined.size() - 1, 0, 1, last);
+  return sliced(reshaped(numbers, joined), joined.size() - 1, 0, 1, last);
 }
 
 /// One element for each block along an axis, for all `size` elements of it: an axis of blocks that repeats where they are even.
@@ -67,6 +67,7 @@ View spread_blocks(LowerCall& call, const View& view, std::size_t axis, std::int
     result.strides.insert(result.strides.begin() + static_cast<std::ptrdiff_t>(axis) + 1, 0);
     return result;
   }
+  call.spend_on_tables(size, sizeof(std::int64_t));
   std::vector<std::int64_t> positions;
   for (std::int64_t i = 0; i < size; ++i) positions.push_back(i / block);
   return taken(call, view, axis, positions);
@@ -109,7 +110,7 @@ Unlowered lower_gather_block_quantized(LowerCall& call) {
   }
   Dims shown(rank, 1);  // whether a row is there, along the axis of rows
   shown[axis] = count;
-  View is_inside = *reshaped(places.is_inside, shown);
+  View is_inside = reshaped(places.is_inside, shown);
   if (factors.rank() > rank) {
     is_inside.dims.insert(is_inside.dims.begin() + static_cast<std::ptrdiff_t>(by) + 1, 1);
     is_inside.strides.insert(is_inside.strides.begin() + static_cast<std::ptrdiff_t>(by) + 1, 0);

@@ -98,6 +98,7 @@ Unlowered lower_lp_pool(LowerCall& call) {
     parameters.epilogue.apply(Operation::power, sum, parameters.epilogue.constant(Lane::f32, 1 / p));
   }
   const Dims filter = {image.dims[1], 1, g.kernel[0], g.kernel[1]};
+  call.spend_on_tables(element_count(filter), sizeof(float));
   const std::vector<float> ones(static_cast<std::size_t>(element_count(filter)), 1);
   const View output = make_channels_last(call, with_height_dims(call.output_dims(0)));
   call.emit(convolution_step, {raised, call.constant(ones, filter)}, {output}, std::move(parameters));

@@ -140,7 +140,7 @@ void write_bias(LowerCall& call, const View& output) {
   e.convert(e.input(0, lane_of(bias->type)), Lane::f32);
   Dims dims(output.rank() - 1, 1);
   dims[0] = bias->dims[0];
-  call.emit_map(e, {*reshaped(*bias, dims)}, output);
+  call.emit_map(e, {reshaped(*bias, dims)}, output);
 }
 
 /// The bias, or zeros, where the convolutions leave positions of the output out.

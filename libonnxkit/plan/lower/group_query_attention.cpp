@@ -55,7 +55,7 @@ View normalized_heads(LowerCall& call, const View& x, std::size_t weight) {
   parameters.centers = false;
   call.emit(normalize_step, {call.contiguous(rows), call.contiguous(call.as_real(call.input(weight)))}, {result},
             parameters);
-  return *reshaped(result, x.dims);
+  return reshaped(result, x.dims);
 }
 
 std::optional<GroupedParts> grouped_parts(LowerCall& call, std::int64_t heads, std::int64_t shared_heads) {
@@ -133,7 +133,7 @@ std::optional<View> positions_of_rows(LowerCall& call, const Place& place) {
   }
   e.apply(Operation::add, e.input(0, Lane::i64),
           e.apply(Operation::add, e.input(1, Lane::i64), e.integer(1 - place.rows)));
-  return mapped(call, e, {numbers, *reshaped(place.last, {place.batch, 1})}, ElementType::int64, dims);
+  return mapped(call, e, {numbers, reshaped(place.last, {place.batch, 1})}, ElementType::int64, dims);
 }
 
 Unlowered turn(LowerCall& call, const Place& place, GroupedParts& parts) {
@@ -161,13 +161,13 @@ View spread_rows(LowerCall& call, const View& now, const Place& place) {
   const Number head = e.apply(Operation::add, of_batch, e.input(3, Lane::i64));
   e.apply(Operation::add, e.apply(Operation::multiply, head, e.integer(place.rows)), kept);
   const View at = mapped(call, e,
-                         {*reshaped(place.last, {dims[0], 1, 1}), positions_along(call, slots, 2),
+                         {reshaped(place.last, {dims[0], 1, 1}), positions_along(call, slots, 2),
                           positions_along(call, slots, 0), positions_along(call, slots, 1)},
                          ElementType::int64, slots);
-  const View rows = *reshaped(call.contiguous(now), {1, dims[0] * dims[1] * dims[2], dims[3]});
+  const View rows = reshaped(call.contiguous(now), {1, dims[0] * dims[1] * dims[2], dims[3]});
   const View result = call.make(ElementType::float32, {1, at.size(), dims[3]});
-  call.emit(gather_step, {rows, *reshaped(at, {at.size()})}, {result}, MapParameters());
-  return *reshaped(result, {slots[0], slots[1], slots[2], dims[3]});
+  call.emit(gather_step, {rows, reshaped(at, {at.size()})}, {result}, MapParameters());
+  return reshaped(result, {slots[0], slots[1], slots[2], dims[3]});
 }
 
 /// Past rows of each sequence, then its new ones, then zeros.
@@ -176,7 +176,7 @@ View present_rows(LowerCall& call, std::size_t past, const View& now, const Plac
   const Dims& dims = now.dims;
   const View whole = call.make(ElementType::float32, {dims[0], dims[1], place.buffer(), dims[3]});
   const View spread = spread_rows(call, now, place), numbers = positions_along(call, {1, 1, place.buffer(), 1}, 2),
-             last = *reshaped(place.last, {dims[0], 1, 1, 1});
+             last = reshaped(place.last, {dims[0], 1, 1, 1});
   const auto write = [&](std::int64_t first, std::int64_t count, bool has_past) {
     if (count == 0) return;
     const auto part = [&](const View& of) { return sliced(of, 2, first, 1, count); };
@@ -211,7 +211,7 @@ void add_cache_positions(LowerCall& call, const Place& place, bool in_bias, Scor
   };
   std::optional<Number> last;
   const auto end = [&] {
-    if (!last) last = bias.operand(*reshaped(place.last, {place.batch, 1, 1, 1}), Lane::i64);
+    if (!last) last = bias.operand(reshaped(place.last, {place.batch, 1, 1, 1}), Lane::i64);
     return *last;
   };
   const auto here = [&] {

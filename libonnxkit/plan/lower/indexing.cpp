@@ -35,7 +35,7 @@ class PlaceExpression {
   View emit(LowerCall& call, Dims dims) {
     e_.apply(Operation::select, *outside_, e_.integer(nowhere_), *sum_);
     const std::int64_t count = element_count(dims);
-    return *reshaped(mapped(call, e_, std::move(inputs_), ElementType::int64, std::move(dims)), {count});
+    return reshaped(mapped(call, e_, std::move(inputs_), ElementType::int64, std::move(dims)), {count});
   }
 
  private:
@@ -83,7 +83,7 @@ View places_of_tuples(LowerCall& call, const View& tuples, std::span<const std::
 constexpr std::size_t most_tuple_length = 8;
 
 View gathered_at(LowerCall& call, const View& data, const View& places, std::int64_t width) {
-  const View source = *reshaped(call.contiguous(data), {1, data.size() / width, width});
+  const View source = reshaped(call.contiguous(data), {1, data.size() / width, width});
   const View result = call.make(data.type, {1, places.dims[0], width});
   call.emit(gather_step, {source, places}, {result}, MapParameters());
   return result;
@@ -99,7 +99,7 @@ Unlowered lower_gather_elements(LowerCall& call) {
     if (i != axis && index.dims[i] > data.dims[i]) return "there are more positions than data";
   }
   const View source = data, places = places_along(call, index, data.dims, axis);
-  call.set_output(0, *reshaped(gathered_at(call, source, places, 1), call.output_dims(0)));
+  call.set_output(0, reshaped(gathered_at(call, source, places, 1), call.output_dims(0)));
   return std::nullopt;
 }
 
@@ -114,7 +114,7 @@ Unlowered lower_gather_nd(LowerCall& call) {
     return "tuples of another length";
   const View places = places_of_tuples(call, index, data.dims, static_cast<std::size_t>(batch));
   const std::int64_t width = element_count(std::span(data.dims).subspan(static_cast<std::size_t>(batch + length)));
-  call.set_output(0, *reshaped(gathered_at(call, data, places, width), call.output_dims(0)));
+  call.set_output(0, reshaped(gathered_at(call, data, places, width), call.output_dims(0)));
   return std::nullopt;
 }
 
@@ -141,15 +141,15 @@ Unlowered scattered(LowerCall& call, const View& places, std::int64_t width) {
   const View data = call.contiguous(stored_as(call, call.input(0), type));
   const View updates = call.contiguous(stored_as(call, call.input(2), type));
   const View result = call.make(type, {data.size() / width, width});
-  call.emit(scatter_step, {*reshaped(data, result.dims), places, *reshaped(updates, {places.dims[0], width})}, {result},
+  call.emit(scatter_step, {reshaped(data, result.dims), places, reshaped(updates, {places.dims[0], width})}, {result},
             parameters);
   if (type == stored) {
-    call.set_output(0, *reshaped(result, call.output_dims(0)));
+    call.set_output(0, reshaped(result, call.output_dims(0)));
     return std::nullopt;
   }
   Expression e;
   e.round_to(e.input(0, lane_of(type)), stored);
-  call.set_output(0, *reshaped(mapped(call, e, {result}, stored, result.dims), call.output_dims(0)));
+  call.set_output(0, reshaped(mapped(call, e, {result}, stored, result.dims), call.output_dims(0)));
   return std::nullopt;
 }
 

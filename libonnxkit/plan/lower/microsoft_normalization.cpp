@@ -25,9 +25,9 @@ View rows_at(LowerCall& call, const View& held, const View& positions) {
   e.apply(Operation::select, e.apply(Operation::less, at, e.integer(0)), e.integer(rows), at);
   const View places = mapped(call, e, {positions}, ElementType::int64, positions.dims);
   const View result = call.make(held.type, {1, count, size});
-  call.emit(gather_step, {*reshaped(call.contiguous(held), {1, rows, size}), *reshaped(places, {count})}, {result},
+  call.emit(gather_step, {reshaped(call.contiguous(held), {1, rows, size}), reshaped(places, {count})}, {result},
             MapParameters());
-  return *reshaped(result, {count, size});
+  return reshaped(result, {count, size});
 }
 
 Number real_of(Expression& e, std::vector<View>& inputs, const EmbeddedRows& part) {
@@ -92,7 +92,7 @@ Unlowered lower_embeddings(LowerCall& call) {
     }
     Dims dims = shown;
     dims.push_back(size);
-    const View found = *reshaped(rows_at(call, rows, positions), dims);
+    const View found = reshaped(rows_at(call, rows, positions), dims);
     const Number real = real_of(sum, inputs, with_scale(table, found));
     total = total ? sum.apply(Operation::add, *total, real) : real;
   };
@@ -110,17 +110,17 @@ Unlowered lower_embeddings(LowerCall& call) {
     Expression e;
     std::vector<View> operands;
     const View given = call.input(input);
-    if (given.type == ElementType::float32) return *reshaped(call.contiguous(given), {size});
+    if (given.type == ElementType::float32) return reshaped(call.contiguous(given), {size});
     real_of(e, operands, with_scale(input, given));
-    return *reshaped(mapped(call, e, std::move(operands), ElementType::float32, given.dims), {size});
+    return reshaped(mapped(call, e, std::move(operands), ElementType::float32, given.dims), {size});
   };
-  std::vector<View> rows = {*reshaped(all, {count, size}), weight(gamma), weight(beta)};
+  std::vector<View> rows = {reshaped(all, {count, size}), weight(gamma), weight(beta)};
   if (!refused.empty()) return refused;
   NormalizeParameters parameters;
   parameters.epsilon = static_cast<double>(call.real("epsilon", 1e-12F));
   const View result = call.make(ElementType::float32, {count, size});
   call.emit(normalize_step, std::move(rows), {result}, parameters);
-  call.set_output(0, *reshaped(result, all.dims));
+  call.set_output(0, reshaped(result, all.dims));
   give_mask_index(call, batch, length);
   call.set_output(2, all);
   return std::nullopt;
@@ -164,8 +164,9 @@ Unlowered lower_group_norm(LowerCall& call) {
 
 /// Of x + skip + bias, which is output 1, too. A skip of rank 2 is [N, C], the bias [C].
 Unlowered lower_skip_group_norm(LowerCall& call) {
-  const View x = with_channels_second(call, call.as_real(call.input(0)));
-  if (x.rank() < 3 || x.size() == 0) return "without axes of an image";
+  const View image = call.as_real(call.input(0));
+  if (image.rank() < 3 || image.size() == 0) return "without axes of an image";
+  const View x = with_channels_second(call, image);
   View skip = call.as_real(call.input(3));
   const auto by_channel = [&](const View& given, std::int64_t batch) {
     Dims dims(x.rank(), 1);
@@ -210,8 +211,8 @@ Unlowered lower_bias_softmax(LowerCall& call) {
   const View added = reshaped_or_copied(call, bias, is_inner ? Dims{own, 1, length} : Dims{1, own, length});
   const View sums = mapped(call, e, {reshaped_or_copied(call, x, dims), added}, ElementType::float32, dims);
   const View result = call.make(ElementType::float32, {rows, length});
-  call.emit(softmax_step, {*reshaped(sums, {rows, length})}, {result}, SoftmaxParameters());
-  call.set_output(0, *reshaped(result, call.output_dims(0)));
+  call.emit(softmax_step, {reshaped(sums, {rows, length})}, {result}, SoftmaxParameters());
+  call.set_output(0, reshaped(result, call.output_dims(0)));
   return std::nullopt;
 }
 

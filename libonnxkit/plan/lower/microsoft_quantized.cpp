@@ -124,6 +124,7 @@ std::vector<double> places_within(const Window& g, std::size_t axis, std::int64_
 
 View product_of_places(LowerCall& call, const std::vector<double>& rows, const std::vector<double>& columns) {
   std::vector<float> all;
+  call.spend_on_tables(static_cast<std::int64_t>(rows.size()), columns.size() * sizeof(float));
   for (const double row : rows)
     for (const double column : columns) all.push_back(static_cast<float>(row * column));
   return call.constant(all, {static_cast<std::int64_t>(rows.size()), static_cast<std::int64_t>(columns.size())});
@@ -160,6 +161,7 @@ Unlowered lower_quantized_average_pool(LowerCall& call) {
   call.emit(pool_step, {channels_last(call, x)}, {means}, std::move(parameters));
   const auto places = [&](bool counts_padding) {
     const auto along = [&](std::size_t axis) {
+      call.spend_on_tables(out[2 + axis], sizeof(double));
       const std::int64_t size = x.dims[2 + axis];
       return places_within(g, axis, out[2 + axis], counts_padding ? -g.pads[axis] : 0,
                            counts_padding ? size + g.pads[2 + axis] : size);
@@ -209,7 +211,7 @@ Unlowered lower_quantized_softmax(LowerCall& call) {
   Dims kept = dims;
   for (std::size_t i = 0; i < kept.size(); ++i) kept[i] = goes[i] ? 1 : kept[i];
   const View integers = stored_as(call, x, ElementType::float32);
-  const View most = *reshaped(reduced(call, Reduction::maximum, integers, goes), kept);
+  const View most = reshaped(reduced(call, Reduction::maximum, integers, goes), kept);
   QuantizedExpression powers(call);
   const Number number = powers.operand(integers);
   const Number distance = powers.e.apply(Operation::subtract, number, powers.operand(most));
@@ -217,7 +219,7 @@ Unlowered lower_quantized_softmax(LowerCall& call) {
   if (!scale) return other_scales;
   powers.e.apply(Operation::exponential, powers.e.apply(Operation::multiply, distance, *scale));
   const View raised = powers.made(ElementType::float64, dims);
-  const View sums = *reshaped(reduced(call, Reduction::sum, raised, goes), kept);
+  const View sums = reshaped(reduced(call, Reduction::sum, raised, goes), kept);
   QuantizedExpression q(call);
   const Number part = q.operand(raised);
   if (!q.quantize(q.e.apply(Operation::divide, part, q.operand(sums)), 3, 4)) return other_scales;

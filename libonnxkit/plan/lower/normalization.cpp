@@ -74,19 +74,19 @@ Unlowered lower_layer_normalization(LowerCall& call) {
   const std::int64_t columns = element_count(inner);
   if (view.size() == 0) return "without elements";
   const std::int64_t rows = view.size() / columns;
-  std::vector<View> inputs = {*reshaped(call.contiguous(view), {rows, columns})};
+  std::vector<View> inputs = {reshaped(call.contiguous(view), {rows, columns})};
   for (std::size_t i = 1; i < call.input_count(); ++i) {
     if (!call.has_input(i)) continue;
     const View& weight = call.input(i);
     if (weight.size() != columns) return "the scale has another size than the normalized axes";
-    inputs.push_back(*reshaped(call.contiguous(call.as_real(weight)), {columns}));
+    inputs.push_back(reshaped(call.contiguous(call.as_real(weight)), {columns}));
   }
   NormalizeParameters parameters;
   parameters.centers = centers;
   parameters.epsilon = call.real("epsilon", 1e-5F);
   const View result = call.make(ElementType::float32, {rows, columns});
   call.emit(normalize_step, std::move(inputs), {result}, parameters);
-  call.set_output(0, *reshaped(result, view.dims));
+  call.set_output(0, reshaped(result, view.dims));
   return std::nullopt;
 }
 
@@ -103,7 +103,7 @@ Unlowered lower_batch_normalization(LowerCall& call) {
     const View weight = call.input(i);
     Dims dims(image.rank() - 1, 1);
     dims[0] = image.dims[1];
-    inputs.push_back(*reshaped(weight, dims));
+    inputs.push_back(reshaped(weight, dims));
     if (lane_of(weight.type) != Lane::f32) return "weights of another type";
     numbers.push_back(e.input(i, Lane::f32));
   }

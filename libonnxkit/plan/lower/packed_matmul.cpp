@@ -79,7 +79,7 @@ Unlowered lower_matmul_n_bits(LowerCall& call) {
     inputs[1] = unpacked(call, *blocks, *packed);
     call.emit(product_step, std::move(inputs), {output}, std::move(parameters));
   }
-  call.set_output(0, *reshaped(output, dims));
+  call.set_output(0, reshaped(output, dims));
   return std::nullopt;
 }
 

@@ -18,7 +18,7 @@ Unlowered lower_arg_extreme(LowerCall& call) {
   const std::vector<bool> goes = only_axis(x.rank(), axis);
   Dims kept = x.dims;
   kept[axis] = 1;
-  const View best = *reshaped(reduced(call, extreme, x, goes), kept);
+  const View best = reshaped(reduced(call, extreme, x, goes), kept);
   const bool takes_last = call.integer("select_last_index") != 0;
   Expression e;
   const Lane lane = lane_of(x.type);
@@ -43,7 +43,7 @@ Unlowered lower_one_hot(LowerCall& call) {
   spread.insert(spread.begin() + static_cast<std::ptrdiff_t>(axis), 1);
   const View places = reshaped_or_copied(call, index, spread);
   const View pair = reshaped_or_copied(call, values, {2});
-  const auto one = [&](std::int64_t at) { return *reshaped(sliced(pair, 0, at, 1, 1), {}); };
+  const auto one = [&](std::int64_t at) { return reshaped(sliced(pair, 0, at, 1, 1), {}); };
   Expression e;
   const Number given = e.convert(e.input(0, lane_of(index.type)), Lane::i64);
   const Number is_negative = e.apply(Operation::less, given, e.integer(0));
@@ -104,12 +104,12 @@ Unlowered lower_hardmax(LowerCall& call) {
   Expression keys;
   key(keys, 0, 1);
   const View ordered = mapped(call, keys, {x, positions}, x.type, x.dims);
-  const View most = *reshaped(reduced(call, Reduction::maximum, ordered, goes), kept);
+  const View most = reshaped(reduced(call, Reduction::maximum, ordered, goes), kept);
   Expression places;
   const Number is_best = places.apply(Operation::equal, places.input(0, lane), places.input(1, lane));
   places.apply(Operation::select, is_best, places.input(2, Lane::i64), places.integer(x.dims[axis]));
   const View found = mapped(call, places, {ordered, most, positions}, ElementType::int64, x.dims);
-  const View best = *reshaped(reduced(call, Reduction::minimum, found, goes), kept);
+  const View best = reshaped(reduced(call, Reduction::minimum, found, goes), kept);
   Expression e;
   e.convert(e.apply(Operation::equal, e.input(0, Lane::i64), e.input(1, Lane::i64)), lane);
   give(call, mapped(call, e, {positions, best}, x.type, x.dims));
@@ -142,9 +142,9 @@ Unlowered lower_reverse_sequence(LowerCall& call) {
                               reshaped_or_copied(call, call.input(1), {batches, 1})},
                              ElementType::int64, grid);
   const View result = call.make(x.type, {1, batches * times, width});
-  call.emit(gather_step, {*reshaped(rows, {1, batches * times, width}), *reshaped(places, {batches * times})}, {result},
+  call.emit(gather_step, {reshaped(rows, {1, batches * times, width}), reshaped(places, {batches * times})}, {result},
             MapParameters());
-  call.set_output(0, permuted(*reshaped(result, rows.dims), order));
+  call.set_output(0, permuted(reshaped(result, rows.dims), order));
   return std::nullopt;
 }
 

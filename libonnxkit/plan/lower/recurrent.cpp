@@ -182,8 +182,8 @@ class RecurrentLowering {
     const View result = call_.make(ElementType::float32, {time_ * batch_, width_});
     Expression sum;
     sum.apply(Operation::add, sum.input(0, Lane::f32), sum.input(1, Lane::f32));
-    call_.emit_map(sum, {*reshaped(product, {time_ * batch_, width_}), bias(direction)}, result);
-    return *reshaped(result, {time_, batch_, width_});
+    call_.emit_map(sum, {reshaped(product, {time_ * batch_, width_}), bias(direction)}, result);
+    return reshaped(result, {time_, batch_, width_});
   }
 
   void add_direction(std::int64_t direction, const View& y, const std::array<View, 2>& last) {

@@ -85,7 +85,7 @@ Unlowered lower_reduce_log_sum_exp(LowerCall& call) {
   const View most = reduced(call, Reduction::maximum, view, goes);
   Expression e;
   e.apply(Operation::exponential, e.apply(Operation::subtract, e.input(0, lane), e.input(1, lane)));
-  const View sums = reduced(call, Reduction::sum, applied(call, e, {view, *reshaped(most, kept)}, view.type), goes);
+  const View sums = reduced(call, Reduction::sum, applied(call, e, {view, reshaped(most, kept)}, view.type), goes);
   Expression last;
   const Number greatest = last.input(0, lane);
   const Number sum = last.apply(Operation::add, last.apply(Operation::logarithm, last.input(1, lane)), greatest);
@@ -148,7 +148,7 @@ Unlowered lower_lp_normalization(LowerCall& call) {
   const Number number = e.input(0, lane), by = e.input(1, lane), zero = e.constant(lane, 0);
   const Number quotient = e.apply(Operation::divide, number, by);
   e.apply(Operation::select, e.apply(Operation::equal, by, zero), zero, quotient);
-  give(call, applied(call, e, {x, *reshaped(norm, kept)}, x.type));
+  give(call, applied(call, e, {x, reshaped(norm, kept)}, x.type));
   return std::nullopt;
 }
 

@@ -84,8 +84,10 @@ Tap interpolation(double at, const ResizedAxis& axis, const ResizeRules& rules) 
   return tap;
 }
 
-std::optional<std::vector<Tap>> resize_taps(const ResizedAxis& axis, const ResizeRules& rules) {
+std::optional<std::vector<Tap>> resize_taps(LowerCall& call, const ResizedAxis& axis, const ResizeRules& rules) {
   std::vector<Tap> taps;
+  constexpr std::uint64_t tap_bytes = sizeof(Tap) + 64;  // with what its lists hold
+  call.spend_on_tables(axis.new_size, tap_bytes);
   if (rules.antialias && 2 / std::min(axis.scale, 1.0) > widest_filter) return std::nullopt;
   for (std::int64_t i = 0; i < axis.new_size; ++i) {
     const auto at = resized_position(axis, rules.coordinates, i);
@@ -173,11 +175,11 @@ View resized_by_product(LowerCall& call, const View& view, std::size_t axis, con
     back[static_cast<std::size_t>(order[i])] = static_cast<std::int64_t>(i);
   const View lined = call.contiguous(permuted(stored_as(call, view, type), order));
   const std::int64_t rows = lined.size() / view.dims[axis];
-  const View result = multiplied(call, *reshaped(lined, {rows, view.dims[axis]}),
+  const View result = multiplied(call, reshaped(lined, {rows, view.dims[axis]}),
                                  real_constant(call, matrix, type, {view.dims[axis], count}));
   Dims dims = lined.dims;
   dims.back() = count;
-  return permuted(*reshaped(result, std::move(dims)), back);
+  return permuted(reshaped(result, std::move(dims)), back);
 }
 
 /// The filling where a position lies outside the axis.
@@ -263,7 +265,7 @@ Unlowered lower_resize(LowerCall& call) {
   const ElementType type = lane_of(view.type) == Lane::f32 ? ElementType::float32 : ElementType::float64;
   for (std::size_t i = 0; i < axes.size(); ++i) {
     if (!axes[i].is_resized) continue;
-    const auto taps = resize_taps(axes[i], rules);
+    const auto taps = resize_taps(call, axes[i], rules);
     if (!taps) return "a position is out of range";
     std::size_t most = 1;
     for (const Tap& tap : *taps) most = std::max(most, tap.from.size());

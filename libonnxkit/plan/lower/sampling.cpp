@@ -45,7 +45,7 @@ Unlowered lower_affine_grid(LowerCall& call) {
   constexpr std::int64_t turned[] = {0, 2, 1};
   const View base = call.constant(positions, {points, axes + 1});
   const View grid = matrix_product(call, base, call.contiguous(permuted(theta, turned)), {theta.dims[0], points, axes});
-  call.set_output(0, *reshaped(grid, out));
+  call.set_output(0, reshaped(grid, out));
   return std::nullopt;
 }
 
@@ -195,7 +195,7 @@ Unlowered lower_grid_sample(LowerCall& call) {
   last.push_back(1);
   const View turned = permuted(x, last);
   image.pixels = call.make(x.type, {batches * area + 1, channels});
-  call.emit_copy(turned, *reshaped(sliced(image.pixels, 0, 0, 1, batches * area), turned.dims));
+  call.emit_copy(turned, reshaped(sliced(image.pixels, 0, 0, 1, batches * area), turned.dims));
   fill(call, sliced(image.pixels, 0, batches * area, 1, 1), 0);
   image.grid = reshaped_or_copied(call, grid, {batches, points, grid.dims.back()});
   const std::int64_t corners = image.rules.is_nearest ? 1 : std::int64_t{1} << image.axes();
@@ -203,14 +203,14 @@ Unlowered lower_grid_sample(LowerCall& call) {
   if (rows > most_sampled / channels) return "there would be many neighbours";
   const View places = of_neighbours(call, image, Found::place);
   const View gathered = call.make(x.type, {1, rows, channels});
-  call.emit(gather_step, {*reshaped(image.pixels, {1, batches * area + 1, channels}), *reshaped(places, {rows})},
+  call.emit(gather_step, {reshaped(image.pixels, {1, batches * area + 1, channels}), reshaped(places, {rows})},
             {gathered}, MapParameters());
-  const View taps = *reshaped(gathered, {corners, batches, points, channels});
+  const View taps = reshaped(gathered, {corners, batches, points, channels});
   View sampled = taps;
   if (image.rules.is_nearest) {
-    sampled = *reshaped(taps, {batches, points, channels});
+    sampled = reshaped(taps, {batches, points, channels});
   } else {
-    const View weights = *reshaped(of_neighbours(call, image, Found::weight), {corners, batches, points, 1});
+    const View weights = reshaped(of_neighbours(call, image, Found::weight), {corners, batches, points, 1});
     Expression e;
     std::vector<View> inputs;
     const auto next = [&](const View& view, std::int64_t tap) {
@@ -234,7 +234,7 @@ Unlowered lower_grid_sample(LowerCall& call) {
   Dims second = {0, static_cast<std::int64_t>(x.rank()) - 1};
   for (std::size_t i = 1; i + 1 < x.rank(); ++i) second.push_back(static_cast<std::int64_t>(i));
   call.set_output(
-      0, stored_as(call, permuted(*reshaped(sampled, shown), second), LowerCall::stored_type(call.output_type(0))));
+      0, stored_as(call, permuted(reshaped(sampled, shown), second), LowerCall::stored_type(call.output_type(0))));
   return std::nullopt;
 }
 

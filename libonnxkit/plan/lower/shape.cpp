@@ -65,7 +65,7 @@ Unlowered lower_tile(LowerCall& call) {
     parts.insert(parts.end(), {1, view.dims[i]});
     repeated.insert(repeated.end(), {(*counts)[i], view.dims[i]});
   }
-  const View apart = *reshaped(call.contiguous(view), parts);
+  const View apart = reshaped(call.contiguous(view), parts);
   call.set_output(0, reshaped_or_copied(call, broadcast_to(apart, repeated), dims));
   return std::nullopt;
 }
@@ -249,6 +249,7 @@ Unlowered lower_pad(LowerCall& call) {
     const std::int64_t first = std::max<std::int64_t>(0, -begin);
     const std::int64_t kept = view.dims[axis] - first + std::min<std::int64_t>(end, 0);
     if (kept <= 0) return "nothing is left to pad with";
+    call.spend_on_tables(dims[axis], sizeof(std::int64_t));
     std::vector<std::int64_t> positions;
     for (std::int64_t i = 0; i < dims[axis]; ++i)
       positions.push_back(first +
@@ -268,9 +269,7 @@ Unlowered lower_gather(LowerCall& call) {
     if (at < 0) at += data.dims[axis];
     if (at < 0 || at >= data.dims[axis]) return "a position is out of range";
     const View slice = sliced(data, axis, at, 1, 1);
-    auto result = reshaped(slice, call.output_dims(0));
-    if (!result) result = reshaped(call.contiguous(slice), call.output_dims(0));
-    call.set_output(0, *result);
+    call.set_output(0, reshaped_or_copied(call, slice, call.output_dims(0)));
     return std::nullopt;
   }
   const View& positions = call.input(1);
@@ -278,11 +277,11 @@ Unlowered lower_gather(LowerCall& call) {
   Dims outer(data.dims.begin(), data.dims.begin() + static_cast<std::ptrdiff_t>(axis));
   Dims inner(data.dims.begin() + static_cast<std::ptrdiff_t>(axis) + 1, data.dims.end());
   const std::int64_t before = element_count(outer), behind = element_count(inner), count = positions.size();
-  const View source = *reshaped(call.contiguous(data), {before, data.dims[axis], behind});
-  const View flat = *reshaped(call.contiguous(positions), {count});
+  const View source = reshaped(call.contiguous(data), {before, data.dims[axis], behind});
+  const View flat = reshaped(call.contiguous(positions), {count});
   const View result = call.make(source.type, {before, count, behind});
   call.emit(gather_step, {source, flat}, {result}, MapParameters());
-  call.set_output(0, *reshaped(result, call.output_dims(0)));
+  call.set_output(0, reshaped(result, call.output_dims(0)));
   return std::nullopt;
 }
 
@@ -293,9 +292,8 @@ Unlowered lower_depth_to_space(LowerCall& call) {
   const std::int64_t depth = d[1] / (block * block);
   const Dims parts = is_crd ? Dims{d[0], depth, block, block, d[2], d[3]} : Dims{d[0], block, block, depth, d[2], d[3]};
   const Dims order = is_crd ? Dims{0, 1, 4, 2, 5, 3} : Dims{0, 3, 4, 1, 5, 2};
-  auto view = reshaped(call.input(0), parts);
-  if (!view) view = reshaped(call.contiguous(call.input(0)), parts);
-  call.set_output(0, *reshaped(call.contiguous(permuted(*view, order)), call.output_dims(0)));
+  const View view = reshaped_or_copied(call, call.input(0), parts);
+  call.set_output(0, reshaped(call.contiguous(permuted(view, order)), call.output_dims(0)));
   return std::nullopt;
 }
 
@@ -304,9 +302,8 @@ Unlowered lower_space_to_depth(LowerCall& call) {
   const Dims& d = call.input_dims(0);
   const Dims parts = {d[0], d[1], d[2] / block, block, d[3] / block, block};
   const Dims order = call.string("mode") == "CRD" ? Dims{0, 1, 3, 5, 2, 4} : Dims{0, 3, 5, 1, 2, 4};
-  auto view = reshaped(call.input(0), parts);
-  if (!view) view = reshaped(call.contiguous(call.input(0)), parts);
-  call.set_output(0, *reshaped(call.contiguous(permuted(*view, order)), call.output_dims(0)));
+  const View view = reshaped_or_copied(call, call.input(0), parts);
+  call.set_output(0, reshaped(call.contiguous(permuted(view, order)), call.output_dims(0)));
   return std::nullopt;
 }
 

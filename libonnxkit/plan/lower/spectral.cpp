@@ -70,7 +70,7 @@ View transformed_lines(LowerCall& call, const View& lines, const LineTransform& 
   const View product = matrix_product(call, read, transform_matrix(call, t), dims);
   dims.back() = t.bins();
   dims.push_back(t.out_parts());
-  return *reshaped(product, dims);
+  return reshaped(product, dims);
 }
 
 constexpr char long_lines[] = "a matrix of the transform would be large";
@@ -145,7 +145,7 @@ Unlowered lower_stft(LowerCall& call) {
     call.emit_copy(frames, copied);
     frames = copied;
   }
-  const View lines = *reshaped(frames, {frames.dims[0], frames.dims[1], length * parts});
+  const View lines = reshaped(frames, {frames.dims[0], frames.dims[1], length * parts});
   give(call, transformed_lines(call, lines, t));
   return std::nullopt;
 }

@@ -85,14 +85,17 @@ class Folding {
     if (from != ElementType::bfloat16 && from != ElementType::float16) return false;
     const auto dims = subject_.dims(node.outputs[0]);
     return dims && element_count(*dims) > few_elements && subject_.type(node.outputs[0]) == ElementType::float32 &&
-           is_read_narrow(node.outputs[0]);
+           is_read_narrow(node.outputs[0], most_transposes);
   }
 
-  bool is_read_narrow(ir::ValueId id) const {
+  static constexpr int most_transposes = 4;  // one behind the other
+
+  bool is_read_narrow(ir::ValueId id, int transposes) const {
     const auto readers = subject_.uses().consumers(id);
     return std::all_of(readers.begin(), readers.end(), [&](std::uint32_t reader) {
       const ir::Node& node = graph_.nodes[reader];
-      if (Subject::is_op(node, "Transpose") && node.outputs.size() == 1) return is_read_narrow(node.outputs[0]);
+      if (Subject::is_op(node, "Transpose") && node.outputs.size() == 1)
+        return transposes > 0 && is_read_narrow(node.outputs[0], transposes - 1);
       const std::size_t at = Subject::is_op(node, "Gather") ? 0 : 1;
       return (at == 0 || Subject::is_op(node, "MatMul") || Subject::is_op(node, "Gemm")) &&
              std::count(node.inputs.begin(), node.inputs.end(), id) == 1 && input_of(node, at) == id;

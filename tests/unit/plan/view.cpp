@@ -40,11 +40,11 @@ TEST_CASE("a slice with a negative step begins at its last element") {
 TEST_CASE("reshapes that strides can say") {
   constexpr std::int64_t order[] = {1, 0};
   const View transposed = plan::permuted(contiguous({6, 4}), order);
-  const auto split = plan::reshaped(transposed, {4, 2, 3});
+  const auto split = plan::try_reshaped(transposed, {4, 2, 3});
   REQUIRE(split);
   CHECK(split->strides == Dims{1, 12, 4});
-  CHECK_FALSE(plan::reshaped(transposed, {24}));
-  const auto with_ones = plan::reshaped(transposed, {1, 4, 1, 6, 1});
+  CHECK_FALSE(plan::try_reshaped(transposed, {24}));
+  const auto with_ones = plan::try_reshaped(transposed, {1, 4, 1, 6, 1});
   REQUIRE(with_ones);
   CHECK(with_ones->strides[1] == 1);
   CHECK(with_ones->strides[3] == 4);
