@@ -217,7 +217,7 @@ View rows_side_by_side(LowerCall& call, const View& view) {
   return view.strides[rank - 1] == 1 || view.dims[rank - 1] == 1 ? view : call.contiguous(view);
 }
 
-View matrix_product(LowerCall& call, View a, View b, Dims dims) {
+View matrix_product(LowerCall& call, View a, View b, Dims dims, ProductParameters parameters) {
   const Dims result = dims;
   const bool is_row = a.rank() == 1;
   if (is_row) {
@@ -243,7 +243,7 @@ View matrix_product(LowerCall& call, View a, View b, Dims dims) {
     a = broadcast_to(a, a_dims);
     b = broadcast_to(b, b_dims);
   }
-  call.emit(product_step, {a, b}, {product}, ProductParameters());
+  call.emit(product_step, {a, b}, {product}, std::move(parameters));
   return reshaped(output, result);
 }
 

@@ -50,8 +50,8 @@ void give(LowerCall& call, const View& view);
 ElementType wide_type(ElementType type);
 /// As a product reads its left operand.
 View rows_side_by_side(LowerCall& call, const View& view);
-/// As numpy's matmul, with the sizes of the result; a and b of one stored type that a product takes.
-View matrix_product(LowerCall& call, View a, View b, Dims dims);
+/// As numpy's matmul, with the sizes of the result; a and b of one stored type that a product takes, and no epilogue.
+View matrix_product(LowerCall& call, View a, View b, Dims dims, ProductParameters parameters = {});
 /// a [..., m, k] times b [..., k, n], of one stored type that a product takes and of the same leading sizes. Rows of a lie side by side.
 View multiplied(LowerCall& call, const View& a, const View& b);
 

@@ -117,6 +117,8 @@ Parts product_parts(LowerCall& call, const IntegerInputs& inputs) {
   if (b && turns) b = permuted(*b, columns_first);
   const auto ends = exact_parts(k, n, weights ? &*weights : nullptr);
   if (!ends || ends->size() > most_parts) return {{}, "sums that float32 cannot hold in few parts"};
+  ProductParameters parameters;
+  parameters.is_exact = true;
   Parts parts;
   std::int64_t start = 0;
   for (const std::int64_t end : *ends) {
@@ -129,7 +131,7 @@ Parts product_parts(LowerCall& call, const IntegerInputs& inputs) {
     } else {
       right = sliced(*b, b->rank() < 2 ? 0 : b->rank() - 2, start, 1, end - start);
     }
-    parts.views.push_back(matrix_product(call, left, right, out));
+    parts.views.push_back(matrix_product(call, left, right, out, parameters));
     start = end;
   }
   return parts;

@@ -85,6 +85,19 @@ class Narrowing {
     return keeps_rest ? 2 : step.inputs.size();
   }
 
+  static bool is_exact(const Step& step) {
+    if (step.kind == product_step) return static_cast<const ProductParameters&>(*step.parameters).is_exact;
+    return step.kind == convolution_step && static_cast<const ConvolutionParameters&>(*step.parameters).is_exact;
+  }
+
+  /// Its results are some of its numbers, to be compared with the others.
+  static bool chooses(const Step& step) {
+    if (step.kind == pool_step) return static_cast<const PoolParameters&>(*step.parameters).is_maximum;
+    if (step.kind != reduce_step) return false;
+    const Reduction reduction = static_cast<const ReduceParameters&>(*step.parameters).reduction;
+    return reduction == Reduction::maximum || reduction == Reduction::minimum;
+  }
+
   /// Values between steps on the device, and constants that others than maps read. States of recurrences keep their type: each is rounded once for
   /// every point in time.
   void choose() {
@@ -95,6 +108,13 @@ class Narrowing {
       if (step.kind == host_step || step.kind == recurrent_step)
         for (const View& view : step.outputs) stays[view.buffer] = true;
       if (step.kind == attention_step && step.inputs.size() > 3) stays[step.inputs[3].buffer] = true;
+      const Home home = step.inputs.empty() ? Home::arena : plan_.buffers[step.inputs[0].buffer].home;
+      const bool reads_unrounded =
+          home == Home::input || home == Home::output || (!step.inputs.empty() && stays[step.inputs[0].buffer]);
+      if (chooses(step) && reads_unrounded) stays[step.outputs[0].buffer] = true;
+      if (!is_exact(step)) continue;
+      for (const auto* views : {&step.inputs, &step.outputs})
+        for (const View& view : *views) stays[view.buffer] = true;
     }
     const auto narrow_in = [&](Home home, std::uint32_t buffer) {
       const Buffer& of = plan_.buffers[buffer];
@@ -103,7 +123,7 @@ class Narrowing {
     for (std::uint32_t b = 0; b < plan_.buffers.size(); ++b) narrow_in(Home::arena, b);
     for (const Step& step : plan_.steps) {
       if (step.kind == recurrent_step) narrow_in(Home::constant, step.inputs[1].buffer);
-      if (converts(step) || step.kind == host_step) continue;
+      if (converts(step) || is_exact(step) || step.kind == host_step) continue;
       for (std::size_t i = 0; i < narrow_inputs(step); ++i) narrow_in(Home::constant, step.inputs[i].buffer);
     }
   }
@@ -111,7 +131,7 @@ class Narrowing {
   void add(Step step) {
     for (View& view : step.inputs) follow(view);
     for (View& view : step.outputs) follow(view);
-    if (converts(step) || step.kind == host_step) {
+    if (converts(step) || is_exact(step) || step.kind == host_step) {
       plan_.steps.push_back(std::move(step));
       return;
     }

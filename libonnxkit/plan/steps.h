@@ -27,6 +27,7 @@ inline constexpr std::string_view product_step = "product";
 struct ProductParameters : Parameters {
   Expression epilogue;                           ///< empty: none
   std::shared_ptr<const BlockedWeights> blocks;  ///< null: b is a matrix of the elements that it is made of
+  bool is_exact = false;                         ///< of whole numbers whose sums float32 holds, and float16 may not
   std::string text() const override;
 };
 
@@ -36,6 +37,7 @@ struct ConvolutionParameters : Parameters {
   std::int64_t groups = 1;
   Dims strides, dilations, pads;  ///< pads as in ONNX: begins, then ends
   Expression epilogue;
+  bool is_exact = false;  ///< as of a product
   std::string text() const override;
 };
 

@@ -130,12 +130,15 @@ Shape window_counts(InferContext& context, const Window& window, std::span<const
     }
     const Dim padded = dims.add(image[axis], total_pads(context, window, axis));
     const Dim span = dims.sub(padded, extent(context, window, axis));
-    context.demand(SizeRelation::at_most, 0, span);
-    if (const auto most = dims.upper_bound(span); most && *most < 0) {
+    // With ceil_mode a window may hang over the end by less than a stride.
+    const std::int64_t least = window.ceil ? 1 - window.strides[axis] : 0;
+    context.demand(SizeRelation::at_most, least, span);
+    if (const auto most = dims.upper_bound(span); most && *most < least) {
       context.error({.code = "negative-size",
                      .at = at_node(),
                      .message = fmt::format("the window is larger than the image along spatial axis {}", axis),
-                     .expected = fmt::format("a window of at most {} elements, padding included", context.text(padded)),
+                     .expected = fmt::format("a window of at most {} elements, padding included",
+                                             context.text(dims.sub(padded, least))),
                      .found = fmt::format("{} elements", context.text(extent(context, window, axis)))});
       continue;
     }

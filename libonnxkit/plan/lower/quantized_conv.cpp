@@ -67,6 +67,7 @@ Parts convolution_parts(LowerCall& call, std::size_t w_input, std::size_t x_zero
   filter.weights = *std::move(weights);
   ConvolutionParameters parameters;
   parameters.groups = call.integer("group", 1);
+  parameters.is_exact = true;
   const auto ends = channel_parts(filter.weights, filter.dims, parameters.groups);
   if (!ends || ends->size() > most_parts) return {{}, "sums that float32 cannot hold in few parts"};
   const bool is_line = x_dims.size() == 3;
@@ -86,12 +87,7 @@ Parts convolution_parts(LowerCall& call, std::size_t w_input, std::size_t x_zero
     const View part = parameters.groups == 1 ? sliced(image, 1, start, 1, end - start) : image;
     const Dims dims = {filter.dims[0], end - start, window.kernel[0], window.kernel[1]};
     const View output = make_channels_last(call, out);
-    ConvolutionParameters own;
-    own.groups = parameters.groups;
-    own.strides = parameters.strides;
-    own.dilations = parameters.dilations;
-    own.pads = parameters.pads;
-    call.emit(convolution_step, {part, call.constant(channels_of(filter, start, end), dims)}, {output}, std::move(own));
+    call.emit(convolution_step, {part, call.constant(channels_of(filter, start, end), dims)}, {output}, parameters);
     View sum = output;
     if (is_line) {
       sum.dims.erase(sum.dims.begin() + 2);
