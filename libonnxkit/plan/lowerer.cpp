@@ -370,6 +370,12 @@ ElementType LowerCall::stored_type(ElementType type) { return is_16_bit_real(typ
 
 View LowerCall::make(ElementType stored, Dims dims) { return lowerer_.new_view(Home::arena, stored, dims); }
 
+View LowerCall::make_sums(ElementType stored, Dims dims) {
+  const View view = make(stored, std::move(dims));
+  lowerer_.plan_.buffers[view.buffer].keeps_type = true;
+  return view;
+}
+
 View LowerCall::make_like(ElementType stored, Dims dims, const View& like) {
   View view = make(stored, std::move(dims));
   if (like.rank() == view.rank()) view.strides = dense_strides_like(view.dims, like);

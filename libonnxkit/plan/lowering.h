@@ -62,6 +62,8 @@ class LowerCall : public spec::NodeAttributes {
   /// A new tensor in the arena in row-major order, or in the order of axes of `like`.
   View make(ElementType stored, Dims dims);
   View make_like(ElementType stored, Dims dims, const View& like);
+  /// For partial sums, which no precision stores narrower.
+  View make_sums(ElementType stored, Dims dims);
   /// To be called before tables are made whose size a model names: Misfit where a node asks for too much. `count` entries of `bytes`.
   void spend_on_tables(std::int64_t count, std::uint64_t bytes);
   /// A constant of these numbers, float32.

@@ -36,6 +36,7 @@ struct Buffer {
   std::size_t index = 0;
   /// In the model, of the values that it holds; `type` where they are of several, undefined where it holds none.
   ElementType declared = ElementType::undefined;
+  bool keeps_type = false;  ///< in narrower precisions: partial sums
 };
 
 /// What a step is told beside its operands; each kind has its own.

@@ -118,7 +118,8 @@ class Narrowing {
     }
     const auto narrow_in = [&](Home home, std::uint32_t buffer) {
       const Buffer& of = plan_.buffers[buffer];
-      if (of.type == ElementType::float32 && of.home == home && !stays[buffer]) is_narrow_[buffer] = true;
+      if (of.type == ElementType::float32 && of.home == home && !stays[buffer] && !of.keeps_type)
+        is_narrow_[buffer] = true;
     };
     for (std::uint32_t b = 0; b < plan_.buffers.size(); ++b) narrow_in(Home::arena, b);
     for (const Step& step : plan_.steps) {

@@ -33,6 +33,7 @@ class Lockstep {
       runs_.emplace_back(prepared, run_options_, threads_, memory, std::nullopt);
     for (std::size_t i = first_edge(); i < runs_.size(); ++i) runs_[i].set_edges(edges_of(i));
     frames_.assign(runs_.size(), runs_.front().start(inputs));
+    for (std::size_t i = 1; i < first_edge(); ++i) runs_[i].store_inputs(frames_[i]);
     is_steps_.assign(prepared.model->graph->values.size(), false);
   }
 

@@ -128,6 +128,16 @@ Frame Run::start(std::span<const onnxkit::Value> inputs) {
   return frame;
 }
 
+void Run::store_inputs(Frame& frame) const {
+  if (!noise_) return;
+  for (const ir::ValueInfo& input : frame.graph->inputs) {
+    if (input.value == ValueId::none) continue;
+    Value& value = frame.values[index_of(input.value)];
+    if (value.is_tensor() && value.tensor.domain() == Domain::real)
+      value.tensor = noise_->stored_input(threads_, value.tensor, index_of(input.value));
+  }
+}
+
 std::vector<onnxkit::Value> Run::run(std::span<const onnxkit::Value> inputs) {
   Frame frame = start(inputs);
   std::vector<onnxkit::Value> outputs;

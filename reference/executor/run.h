@@ -75,6 +75,8 @@ class Run {
 
   // One run in steps, for runs that advance together.
   Frame start(std::span<const onnxkit::Value> inputs);
+  /// The inputs as the arithmetic of a noisy run stores them.
+  void store_inputs(Frame& frame) const;
   void run_step(Frame& frame, std::size_t node) { run_node(frame, node); }
   const Value* value_of(Frame& frame, ir::ValueId id) { return find(frame, id); }
   /// From now on quantizers take what lies near an edge over it.

@@ -264,6 +264,15 @@ Tensor Noise::disturbed(ThreadPool& threads, const Tensor& input, double roundin
   return copy;
 }
 
+Tensor Noise::stored_input(ThreadPool& threads, const Tensor& input, std::uint64_t key) const {
+  const double unit = profile_.results;
+  if (input.type() != ElementType::float32 || unit <= unit_roundoff(ElementType::float32)) return input;
+  Tensor copy = Tensor::unset(input.memory(), input.type(), input.dims());
+  add_errors(threads, copy.write<double>(), input.as<double>().data(), mix(mix(seed_ + 5) + key),
+             amplitude_ * unit * deviation_of_uniform, bits_of(unit));
+  return copy;
+}
+
 double Noise::error(std::uint64_t key, double unit) const {
   return amplitude_ * unit * deviation_of_uniform * normal(mix(mix(mix(seed_ + 4) + nodes_) + key));
 }

@@ -51,6 +51,8 @@ class Noise {
   void round_results(ThreadPool& threads, Tensor& results, const NoiseRule& rule, const Tensor* first_input) const;
   /// The first input with the relative errors that the rule names; numbers of few bits stay, as sums of them are exact.
   Tensor disturbed(ThreadPool& threads, const Tensor& input, double roundings) const;
+  /// An input of float32 as an arithmetic with narrower results stores it; one with results of float32 takes it as it is.
+  Tensor stored_input(ThreadPool& threads, const Tensor& input, std::uint64_t key) const;
   /// One rounding of a partial sum, relative to it, for kernels that round inside. Equal keys give equal errors.
   double error(std::uint64_t key) const;
   /// A position that was computed in the precision of sums, and a weight of an interpolation there; positions

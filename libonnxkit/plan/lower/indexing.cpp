@@ -249,7 +249,7 @@ Unlowered lower_cumulative(LowerCall& call) {
   }
   x = stored_as(call, x, type);
   for (std::int64_t step = 1; step < size; step *= 2) {
-    const View next = call.make(type, x.dims);
+    const View next = call.make_sums(type, x.dims);
     call.emit_map(same, {part(x, 0, step)}, part(next, 0, step));
     call.emit_map(folded, {part(x, step, size - step), part(x, 0, size - step)}, part(next, step, size - step));
     x = next;
