@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <new>
 #include <optional>
 
 #include <fmt/core.h>
@@ -44,10 +45,8 @@ Result<std::unique_ptr<plan::Executable>> ReadyPlan::make(plan::Plan plan, Share
     ready->release_packed(preparation, step, reads);
   }
   ready->packed_bytes_ = preparation.packed_bytes;
-  ready->arena_ = make_block(ready->plan_.arena_bytes);
   for (const plan::Buffer& buffer : ready->plan_.buffers) {
     std::byte* base = nullptr;
-    if (buffer.home == Home::arena) base = ready->arena_.get() + buffer.offset;
     if (buffer.home == Home::constant) {
       const auto content = ready->plan_.constants[buffer.index].bytes();
       base = const_cast<std::byte*>(content.data());
@@ -70,6 +69,20 @@ void ReadyPlan::release_packed(const Preparation& preparation, const plan::Step&
       forget_pages(*file, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
     plan_.constants[buffer.index] = Tensor();
   }
+}
+
+Result<void> ReadyPlan::make_arena() {
+  if (arena_) return {};
+  try {
+    arena_ = make_block(plan_.arena_bytes);
+  } catch (const std::bad_alloc&) {
+    return make_error(
+        "out-of-memory",
+        fmt::format("the system has not enough memory for {} bytes of values between steps", plan_.arena_bytes));
+  }
+  for (std::size_t b = 0; b < plan_.buffers.size(); ++b)
+    if (plan_.buffers[b].home == Home::arena) bases_[b] = arena_.get() + plan_.buffers[b].offset;
+  return {};
 }
 
 Result<void> ReadyPlan::bind_inputs(std::span<const Value> inputs) {
@@ -118,6 +131,7 @@ void ReadyPlan::drop_values() {
 Result<std::vector<Value>> ReadyPlan::run(std::span<const Value> inputs, const plan::PlannedRun& run) {
   const exec::RunRequest& request = run.request;
   if (auto fits = check_memory(plan_, request.limits.memory, packed_bytes_); !fits) return fits.error();
+  if (auto made = make_arena(); !made) return made.error();
   // What an error leaves behind.
   const std::unique_ptr<ReadyPlan, void (*)(ReadyPlan*)> values(this, [](ReadyPlan* plan) { plan->drop_values(); });
   if (auto bound = bind_inputs(inputs); !bound) return bound.error();
@@ -133,16 +147,18 @@ Result<std::vector<Value>> ReadyPlan::run(std::span<const Value> inputs, const p
   const bool may_end = request.stop.stop_possible() || run.deadline != std::chrono::steady_clock::time_point::max();
   std::optional<ThreadPool::Watch> watch;
   if (may_end) watch.emplace([&run] { return !run.may_go_on(); });
+  std::size_t at = 0;
   try {
-    for (std::size_t at = 0; at < kernels_.size(); ++at) {
+    for (; at < kernels_.size(); ++at) {
       const auto start = run.on_step ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point();
       kernels_[at]->run(state);
-      if (auto more = run.may_go_on(); !more) return more.error();
-      if (state.error) return *state.error;
+      if (auto more = run.may_go_on(); !more) return in_step(more.error(), *kernel_steps_[at]);
+      if (state.error)
+        return kernel_steps_[at]->kind == plan::host_step ? *state.error : in_step(*state.error, *kernel_steps_[at]);
       if (run.on_step) run.on_step(*kernel_steps_[at], start, std::chrono::steady_clock::now());
     }
   } catch (const ThreadPool::Interrupted&) {
-    return run.may_go_on().error();
+    return in_step(run.may_go_on().error(), *kernel_steps_[at]);
   }
   return take_outputs();
 }

@@ -30,6 +30,8 @@ class ReadyPlan : public plan::Executable {
   ReadyPlan(plan::Plan plan, std::shared_ptr<ThreadPool> threads);
   /// Constants of the step that no kernel reads from now on.
   void release_packed(const Preparation& preparation, const plan::Step& step, const std::vector<std::uint32_t>& reads);
+  /// At the first run, whose limit of memory is known.
+  Result<void> make_arena();
   Result<void> bind_inputs(std::span<const Value> inputs);
   std::vector<Value> take_outputs();
   void drop_values();

@@ -66,11 +66,11 @@ std::optional<std::string> CodeCache::find(const std::string& key) const {
   return code;
 }
 
-void CodeCache::keep(const std::string& key, const std::string& code) const {
-  if (folder_.empty()) return;
+Result<void> CodeCache::keep(const std::string& key, const std::string& code) const {
+  if (folder_.empty()) return {};
   std::error_code status;
   fs::create_directories(folder_, status);
-  (void)replace_file(file_of(key), std::string(cache_mark) + digest_of(code) + code);
+  return replace_file(file_of(key), std::string(cache_mark) + digest_of(code) + code);
 }
 
 }  // namespace onnxkit::cuda

@@ -37,14 +37,17 @@ Error compile_error(const KernelMaker& maker, const KernelProgram& program, std:
   return error;
 }
 
+/// `note` gets why the code could not be kept.
 Result<std::string> code_of(const KernelMaker& maker, const KernelProgram& program,
-                            std::span<const Launch* const> launches, std::span<const std::string_view> kinds) {
+                            std::span<const Launch* const> launches, std::span<const std::string_view> kinds,
+                            std::string& note) {
   const std::string key =
       fmt::format("{}\n{}\n{}\n{}", maker.architecture, maker.nvrtc->version(), maker.fuses, program.text);
   if (auto kept = maker.cache.find(key)) return *std::move(kept);
   auto code = maker.nvrtc->compile(program.text, maker.architecture, maker.fuses);
   if (!code) return compile_error(maker, program, launches, kinds, code.error());
-  maker.cache.keep(key, *code);
+  if (auto kept = maker.cache.keep(key, *code); !kept)
+    note = "compiled kernels are not kept for the next session: " + kept.error().diagnostic.message;
   return code;
 }
 
@@ -71,7 +74,7 @@ Result<Kernels> make_kernels(const KernelMaker& maker, std::span<const Launch* c
   Kernels kernels;
   if (launches.empty()) return kernels;
   const KernelProgram program = join_kernels(launches);
-  const auto code = code_of(maker, program, launches, kinds);
+  const auto code = code_of(maker, program, launches, kinds, kernels.note);
   if (!code) return code.error();
   const Driver& driver = maker.device->driver();
   DriverModule loaded = nullptr;

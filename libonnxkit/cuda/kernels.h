@@ -29,8 +29,8 @@ class CodeCache {
   explicit CodeCache(std::string_view where);
 
   std::optional<std::string> find(const std::string& key) const;
-  /// A code that cannot be kept is not an error.
-  void keep(const std::string& key, const std::string& code) const;
+  /// Errors: those of writing. A code that is not kept is made again in the next session.
+  Result<void> keep(const std::string& key, const std::string& code) const;
 
  private:
   std::filesystem::path file_of(const std::string& key) const;
@@ -50,6 +50,7 @@ struct KernelMaker {
 struct Kernels {
   LoadedModule loaded;
   std::vector<DriverFunction> by_launch;
+  std::string note = {};  ///< why the code could not be kept
 };
 
 /// Called while the device is current. `kinds` of the steps that the launches belong to, which an error names. Errors: device-failed, with the

@@ -226,6 +226,7 @@ Result<void> ReadyPlan::compile() {
   auto made = make_kernels(shared_.maker, launches, kinds);
   if (!made) return made.error();
   kernels_ = *std::move(made);
+  if (!kernels_.note.empty()) plan_.notes.push_back(kernels_.note);
   for (std::size_t i = 0; i < launched.size(); ++i) launched[i]->function = kernels_.by_launch[i];
   return {};
 }
@@ -278,7 +279,7 @@ Result<void> ReadyPlan::place_faults() {
     for (DeviceWork& work : stretch.works) {
       if (!work.launch || work.launch->fault.empty()) continue;
       works.push_back(&work);
-      fault_texts_.push_back(work.launch->fault);
+      faults_of_works_.push_back(plan::in_step(make_error("kernel", work.launch->fault), *work.step));
     }
   }
   if (works.empty()) return {};
@@ -447,7 +448,7 @@ Result<void> ReadyPlan::send(std::uint32_t buffer, std::span<const std::byte> by
 }
 
 Result<void> ReadyPlan::go(const plan::PlannedRun& run) {
-  std::fill_n(static_cast<std::uint32_t*>(faults_.get()), fault_texts_.size(), 0U);
+  std::fill_n(static_cast<std::uint32_t*>(faults_.get()), faults_of_works_.size(), 0U);
   for (Stretch& stretch : stretches_) {
     if (auto gone = go(stretch, run); !gone) return gone;
     if (auto more = run.may_go_on(); !more) return more.error();
@@ -500,8 +501,8 @@ Result<void> ReadyPlan::send_uploads(const Stretch& stretch, const plan::Planned
 
 Result<void> ReadyPlan::found_faults() const {
   const auto* const words = static_cast<const std::uint32_t*>(faults_.get());
-  for (std::size_t i = 0; i < fault_texts_.size(); ++i) {
-    if (words[i] != 0) return make_error("kernel", fault_texts_[i]);
+  for (std::size_t i = 0; i < faults_of_works_.size(); ++i) {
+    if (words[i] != 0) return faults_of_works_[i];
   }
   return {};
 }

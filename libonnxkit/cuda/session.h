@@ -145,8 +145,8 @@ class ReadyPlan : public plan::Executable {
   std::unordered_set<const std::byte*> given_;  ///< bytes of constants that are as the plan came
   Kernels kernels_;
   std::optional<PlanMemory> memory_;
-  PinnedMemory faults_;                   ///< a word for each launch that may set one
-  std::vector<std::string> fault_texts_;  ///< by word
+  PinnedMemory faults_;                 ///< a word for each launch that may set one
+  std::vector<Error> faults_of_works_;  ///< what each word of faults_ says
   Stream stream_;
   std::vector<Stream> branches_;  ///< further ones, which captures fork to
   std::vector<plan::Step> once_steps_;

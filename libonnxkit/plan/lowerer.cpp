@@ -189,6 +189,8 @@ Unlowered Lowerer::try_lowering(std::size_t index) {
 void Lowerer::lower_node(std::size_t index) {
   const ir::Node& node = subject_.graph().nodes[index];
   node_ = node_title(subject_.graph(), node);
+  const bool is_known = !titles_.insert(node_).second;  // names of nodes need not be unique, those of values are
+  if (is_known && !node.outputs.empty()) node_ += fmt::format(" ({})", subject_.graph().name_of(node.outputs[0]));
   plan_.lowered.emplace_back(node_, node.op_type.view());
   if (const auto reason = try_lowering(index)) lower_on_host(index, *reason);
 }
@@ -437,6 +439,7 @@ bool LowerCall::keep_last_if_taken() {
 }
 
 void LowerCall::emit_copy(const View& from, const View& to) {
+  if (from.dims != to.dims) throw Misfit("a part and its place are of different sizes");
   lowerer_.add_step({.kind = copy_step, .inputs = {from}, .outputs = {to}});
 }
 

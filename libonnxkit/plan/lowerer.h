@@ -1,6 +1,8 @@
 #pragma once
 
 #include <optional>
+#include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "libonnxkit/plan/lowering.h"
@@ -53,6 +55,7 @@ class Lowerer {
   std::vector<ir::ValueId>
       changed_;       ///< views that the lowering which is tried has set, none of which was there before
   std::string node_;  ///< that is being lowered
+  std::unordered_set<std::string> titles_;  ///< of nodes so far
 };
 
 /// Whether tensors of this type may lie in buffers: whole bytes for each element.

@@ -108,6 +108,9 @@ using Takes = std::function<std::optional<std::string>(const Plan& plan, const S
 /// Whether the values of the plan, and `more` bytes that a backend holds beside them, fit into a limit of memory; 0: none. Error memory-limit.
 Result<void> check_memory(const Plan& plan, std::uint64_t limit, std::uint64_t more = 0);
 
+/// An error with a note that names the nodes of the step in which it came up.
+Error in_step(Error error, const Step& step);
+
 /// The plan as text, for goldens and `run --dump-plan`.
 std::string text_of(const Plan& plan);
 /// What passes did and what the steps compute; `of` says what the plan is of.

@@ -120,6 +120,12 @@ Result<void> check_memory(const Plan& plan, std::uint64_t limit, std::uint64_t m
   return make_error("memory-limit", fmt::format("the plan needs {} bytes, the limit is {}", bytes, limit));
 }
 
+Error in_step(Error error, const Step& step) {
+  if (!step.nodes.empty())
+    error.diagnostic.notes.push_back(fmt::format("in the step {} of {}", step.kind, fmt::join(step.nodes, ", ")));
+  return error;
+}
+
 Result<void> PlannedRun::may_go_on() const {
   if (request.stop.stop_requested()) return make_error("cancelled", "the run was cancelled");
   if (deadline != Clock::time_point::max() && Clock::now() > deadline)

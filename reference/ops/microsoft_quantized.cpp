@@ -62,6 +62,13 @@ void softmax_quantized(KernelContext& context) {
   set_quantized(context, y.reshaped(dims), 3, 4);
 }
 
+/// In between a float32, as of DequantizeLinear and QuantizeLinear.
+Tensor requantized(const KernelContext& context, const Tensor& x, Affine from, Affine to, ElementType type) {
+  const Tensor reals = map_reals(context, dequantized(context, x, from), real_type,
+                                 [](double real) { return static_cast<double>(static_cast<float>(real)); });
+  return quantized(context, reals, to, type);
+}
+
 /// Inputs come in threes, tensor, scale and zero point, behind the scale and zero point of the result.
 void concatenate(KernelContext& context) {
   require(context.input_count() >= 5 && context.input_count() % 3 == 2, "the inputs must come in groups of three");
@@ -72,7 +79,7 @@ void concatenate(KernelContext& context) {
     const Affine from = affine_at(context, i + 1, i + 2);
     const Tensor& part = context.input(i);
     const bool same = from.scale == to.scale && from.zero == to.zero && part.type() == type;
-    parts.push_back(same ? part : quantized(context, dequantized(context, part, from), to, type));
+    parts.push_back(same ? part : requantized(context, part, from, to, type));
   }
   std::vector<const Tensor*> pointers;
   for (const Tensor& part : parts) pointers.push_back(&part);
@@ -82,10 +89,8 @@ void concatenate(KernelContext& context) {
 void where_quantized(KernelContext& context) {
   const ElementType type = context.input(1).type();
   const Affine to = affine_at(context, 7, 8);
-  const Tensor x =
-      as_reals(context, quantized(context, dequantized(context, context.input(1), affine_at(context, 2, 3)), to, type));
-  const Tensor y =
-      as_reals(context, quantized(context, dequantized(context, context.input(4), affine_at(context, 5, 6)), to, type));
+  const Tensor x = as_reals(context, requantized(context, context.input(1), affine_at(context, 2, 3), to, type));
+  const Tensor y = as_reals(context, requantized(context, context.input(4), affine_at(context, 5, 6), to, type));
   const Tensor z = map<bool, double, double, double>(context, context.input(0), x, y, real_type,
                                                      [](bool c, double a, double b) { return c ? a : b; });
   context.set_output(0, quantized(context, z, Affine(), type));

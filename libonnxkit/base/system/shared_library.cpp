@@ -74,6 +74,7 @@ LibraryPlaces LibraryPlaces::of_environment(std::string_view python) {
   LibraryPlaces places;
   if (const std::string_view own = environment_variable("ONNXKIT_CUDA_PATH"); !own.empty()) {
     split_folders(own, places.folders);
+    places.named_by = "ONNXKIT_CUDA_PATH";
     return places;
   }
   places.folders.emplace_back();
@@ -102,7 +103,9 @@ Result<SharedLibrary> SharedLibrary::open(const LibraryPlaces& places, std::init
   }
   std::string all;
   for (const std::string_view name : names) all += (all.empty() ? "" : " or ") + std::string(name);
-  Error error = make_error("missing-module", fmt::format("no library {} was found", all));
+  Error error =
+      make_error("missing-module", fmt::format("no library {} was found{}", all,
+                                               places.named_by.empty() ? "" : " in the folders of " + places.named_by));
   if (!refusal.empty()) error = make_error("missing-module", fmt::format("the library does not open: {}", refusal));
   return error;
 }

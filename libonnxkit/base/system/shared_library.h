@@ -14,6 +14,8 @@ namespace onnxkit {
 struct LibraryPlaces {
   /// Folders in the order in which they are looked at; an empty one stands for the path of the loader.
   std::vector<std::filesystem::path> folders;
+  /// The variable that names them all; empty for the usual ones.
+  std::string named_by = {};
 
   /// The folders in ONNXKIT_CUDA_PATH, and nothing else where it is set. Else the loader's path, CUDA_HOME and /usr/local/cuda, the packages
   /// nvidia-* of the active Python: VIRTUAL_ENV, CONDA_PREFIX, and the one that the command `python` starts.

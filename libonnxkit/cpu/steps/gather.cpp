@@ -41,7 +41,7 @@ class GatherKernel : public Kernel {
                                                               : state.at<std::int32_t>(positions_)[i];
       if (at < 0) at += size;
       if (at < 0 || at >= size) {
-        state.error = make_error("kernel", "Gather: a position is outside the axis");
+        state.error = make_error("kernel", "a position to gather from is outside the axis");
         return;
       }
       places[static_cast<std::size_t>(i)] = at;

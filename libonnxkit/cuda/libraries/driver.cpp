@@ -14,7 +14,7 @@ Result<std::shared_ptr<const Driver>> Driver::open(const LibraryPlaces& places) 
   auto library = SharedLibrary::open(places, {"libcuda.so.1"});
   if (!library) {
     Error error = library.error();
-    error.diagnostic.message += ": install NVIDIA's driver";
+    if (places.named_by.empty()) error.diagnostic.message += ": install NVIDIA's driver";
     return error;
   }
   std::shared_ptr<Driver> driver(new Driver(library->path()));

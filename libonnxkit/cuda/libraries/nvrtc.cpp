@@ -81,7 +81,12 @@ Result<std::string> Nvrtc::compile(const std::string& text, const std::string& a
   const char* options[] = {target.c_str(), "--std=c++17", fuses ? "--fmad=true" : "--fmad=false"};
   if (const NvrtcStatus status = call_.compile_program(program, 3, options); status != nvrtc_success) {
     Error error = failure(status, "compiling kernels");
-    if (const std::string log = log_of(program); !log.empty()) error.diagnostic.message += "\n" + log;
+    const std::string log = log_of(program);
+    for (std::size_t at = 0; at < log.size();) {
+      const std::size_t end = std::min(log.find('\n', at), log.size());
+      if (end > at) error.diagnostic.notes.push_back(log.substr(at, end - at));
+      at = end + 1;
+    }
     return error;
   }
   std::size_t bytes = 0;

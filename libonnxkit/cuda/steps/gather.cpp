@@ -38,7 +38,7 @@ Result<std::vector<Launch>> write_gather(const plan::Step& step, const Preparati
       "    const long long from = {4} + position * {5};\n    {6};\n{7}}}\n",
       write_parameters(step, preparation, true), loop.begin(), loop.place(2), data.dims[1], loop.place(1),
       data.strides[1], copy, loop.end());
-  launch.fault = "Gather: a position is outside the axis";
+  launch.fault = "a position to gather from is outside the axis";
   launch.operands = operands_of(step);
   launch.blocks = loop.blocks();
   launch.threads = loop.threads();

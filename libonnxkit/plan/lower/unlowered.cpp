@@ -13,7 +13,7 @@ constexpr char training[] = "operators of training run on the reference";
 constexpr char sampling[] = "there is no kernel that samples between elements at positions that the run tells";
 constexpr char recurrent[] = "recurrences are not unrolled into steps";
 constexpr char joint[] = "it is not taken apart into steps yet";
-constexpr char folded_values[] = "it makes values that the pass fold_constants folds where its inputs are constant";
+constexpr char folded_values[] = "the pass fold_constants makes its values, where its inputs are constant and it writes no output";
 
 Unlowered refuse(LowerCall&) { return "it has no steps"; }
 

@@ -153,7 +153,7 @@ double pooled(const cpu::Pooling& pooling, const Floats& in, int64_t pixel, int6
     ++count;
   });
   if (pooling.kind == cpu::Pooling::Kind::max) return most;
-  if (!pooling.count_include_pad) return sum / count;
+  if (!pooling.count_include_pad) return sum / std::max(count, 1.0);
   const int64_t top = pixel / w.out_width % w.out_height * w.stride_height - w.pad_top;
   const int64_t left = pixel % w.out_width * w.stride_width - w.pad_left;
   int64_t counted = 0;
@@ -163,7 +163,7 @@ double pooled(const cpu::Pooling& pooling, const Floats& in, int64_t pixel, int6
                  left + s * w.dilation_width < w.width + pooling.pad_right;
     }
   }
-  return sum / static_cast<double>(counted);
+  return sum / static_cast<double>(std::max<int64_t>(counted, 1));
 }
 
 }  // namespace

@@ -147,7 +147,7 @@ std::int64_t pool_faults(const HostStep& one) {
       const double x = one.real(from, place_of(from, place));
       most = std::max(most, x), sum += x;
     });
-    const double wanted = p.is_maximum ? most : sum / static_cast<double>(counted);
+    const double wanted = p.is_maximum ? most : sum / static_cast<double>(std::max<decltype(counted)>(counted, 1));
     faults += !is_near(to.type, one.real(to, place_of(to, at)), wanted, 16, 1);
   });
   return faults;

@@ -159,7 +159,7 @@ TEST_CASE("reference: what it cannot load is refused") {
   const auto reference = backend("reference");
   const auto model = parse(network);
   CHECK(code_of(reference->load({.path = "net.pt2", .format = "torch-export"}, {})) == "not-supported");
-  CHECK(code_of(reference->load({.model = model}, {.options = {{"threads", "1"}}})) == "unknown-option");
+  CHECK(code_of(reference->load({.model = model}, {.options = {{"thread", "1"}}})) == "unknown-option");
   CHECK(code_of(reference->load({.model = model}, {.device = "gpu"})) == "not-supported");
   CHECK(code_of(reference->load({.model = model}, {.device = "cpu"})) == "");
 }
