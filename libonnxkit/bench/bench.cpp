@@ -270,7 +270,8 @@ class Measurement {
   /// As often as loading again takes no more than half of the time for measuring.
   std::size_t starts_for(double loading_seconds) const {
     const double again = options_.max_seconds / 2 / std::max(loading_seconds, 1e-3);
-    return 1 + static_cast<std::size_t>(std::min(again, static_cast<double>(options_.most_starts) - 1));
+    return 1 + static_cast<std::size_t>(
+                   std::clamp(again, 0.0, std::max(static_cast<double>(options_.most_starts) - 1, 0.0)));
   }
 
   /// In one start.

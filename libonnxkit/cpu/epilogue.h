@@ -20,13 +20,11 @@ class StepEpilogue {
   std::size_t inputs() const { return inputs_.size(); }
 
  private:
-  struct Call;
   static void finish(const void* state, float* block, std::int64_t rows, std::int64_t columns, std::int64_t row_stride,
                      std::int64_t first_row, std::int64_t first_column);
 
   std::vector<View> inputs_;  ///< each of two axes
   std::optional<std::size_t> bias_, residual_;
-  std::optional<std::vector<float>> folded_bias_;
   bool clamps_ = false;
   float lower_ = 0, upper_ = 0;
   std::optional<Program> program_;  ///< of the sum, then of all inputs

@@ -38,7 +38,7 @@ struct BuildOptions {
 ir::Model newest(const ir::Model& model);
 
 /// A plan for inputs of these types and sizes, one for each of the caller's; an input that is an initializer, too, and is not among them is a
-/// constant. Errors: unknown-input, those of external data.
+/// constant. Errors: those of external data.
 Result<Plan> build(const ir::Model& model, std::span<const NamedValue> inputs, const BuildOptions& options);
 
 /// The names that `without_passes` may have: passes over the model, then those over steps.

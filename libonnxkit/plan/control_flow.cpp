@@ -22,11 +22,7 @@ namespace {
 
 Result<std::unique_ptr<exec::Session>> load_on_host(const std::shared_ptr<const ir::Model>& model,
                                                     const PlannedOptions& options) {
-  return options.host->load({.model = model}, {.context = options.load.context,
-                                               .table = options.load.table,
-                                               .math = options.load.math,
-                                               .threads = options.load.threads,
-                                               .allow_outside_data = options.load.allow_outside_data});
+  return options.host->load({.model = model}, host_load(options.load));
 }
 
 bool draws_inside(const ir::Graph& graph) {

@@ -14,7 +14,7 @@ namespace onnxkit::plan {
 /// The body of an If, Loop or Scan as a model of its own: what it captures are further inputs, or constants where they are.
 class Body {
  public:
-  /// `node` is the only one of the model.
+  /// `model` has one node, whose body `graph` is.
   Body(const ir::Model& model, const ir::Graph& graph, std::string title, const PlannedOptions& options);
 
   const ir::Graph& graph() const { return *model_->graph; }

@@ -28,12 +28,7 @@ Result<HostNode> HostNode::make(const Plan& plan, const Step& step, exec::Backen
     node.names_.emplace_back(parameters.model->graph->name_of(input.value));
   node.control_ = parameters.control;
   if (node.control_) return node;
-  exec::LoadOptions load;
-  load.context = options.context;
-  load.table = options.table;
-  load.threads = options.threads;
-  load.allow_outside_data = options.allow_outside_data;
-  load.math = options.math;
+  exec::LoadOptions load = host_load(options);
   load.kept_bytes = exec::usual_kept_bytes;
   auto session = host.load({.model = parameters.model}, load);
   if (!session) return session.error();

@@ -13,7 +13,7 @@ namespace onnxkit::plan {
 /// A host step made ready: a node on the reference, with its operands in memory of the host.
 class HostNode {
  public:
-  /// `number` of the step sets random operators of one run apart. Errors: those of loading.
+  /// The step's number among the host steps sets random operators of one run apart. Errors: those of loading.
   static Result<HostNode> make(const Plan& plan, const Step& step, exec::Backend& host,
                                const exec::LoadOptions& options);
 

@@ -120,6 +120,14 @@ Result<void> check_memory(const Plan& plan, std::uint64_t limit, std::uint64_t m
   return make_error("memory-limit", fmt::format("the plan needs {} bytes, the limit is {}", bytes, limit));
 }
 
+exec::LoadOptions host_load(const exec::LoadOptions& load) {
+  return {.context = load.context,
+          .table = load.table,
+          .math = load.math,
+          .threads = load.threads,
+          .allow_outside_data = load.allow_outside_data};
+}
+
 Error in_step(Error error, const Step& step) {
   if (!step.nodes.empty())
     error.diagnostic.notes.push_back(fmt::format("in the step {} of {}", step.kind, fmt::join(step.nodes, ", ")));
@@ -182,13 +190,8 @@ Result<Planned::Entry*> Planned::entry_for(const std::vector<NamedValue>& given,
   build_options.exact = options_.exact;
   build_options.prefers_few_steps = options_.prefers_few_steps;
   build_options.evaluate = [this, &load](const ir::Model& model) -> Result<std::vector<NamedValue>> {
-    exec::LoadOptions inner;
-    inner.context = load.context;
-    inner.table = load.table;
-    inner.allow_outside_data = load.allow_outside_data;
-    inner.math = load.math;
     const std::shared_ptr<const ir::Model> view(std::shared_ptr<const void>(), &model);
-    auto session = options_.host->load({.model = view}, inner);
+    auto session = options_.host->load({.model = view}, host_load(load));
     if (!session) return session.error();
     auto answer = (*session)->run({});
     if (!answer) return answer.error();

@@ -89,10 +89,10 @@ class Rewriting {
                   const std::vector<ir::Attr>& attributes = {});
   /// A constant of integers, of one axis.
   ir::ValueId integers(std::span<const std::int64_t> values);
-  /// A constant with these reals rounded to `type`.
   ir::ValueId constant(std::string_view stem, const Tensor& content) {
     return subject_.add_constant(patch_, stem, content);
   }
+  /// A constant with these reals rounded to `type`.
   ir::ValueId reals(std::string_view stem, ElementType type, const Dims& dims, std::span<const double> values);
   /// Splices what was gathered; whether there was anything. Tells the subject of matches and misses.
   bool finish();

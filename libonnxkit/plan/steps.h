@@ -108,7 +108,7 @@ struct AttentionParameters : Parameters {
   std::string text() const override;
 };
 
-/// output = data taken at integer positions along one axis: inputs data [outer, n, inner] and positions of any sizes; output [outer, positions, inner].
+/// output = data taken at integer positions along one axis: inputs data [outer, n, inner] and a list of positions, of which negative ones count from the end; output [outer, positions, inner].
 inline constexpr std::string_view gather_step = "gather";
 
 /// output = data with updates at integer positions along its first axis: inputs data [n, inner], positions [count] of int64, updates [count, inner];

@@ -28,7 +28,10 @@ Descriptor CudnnGraph::make(DescriptorType type) {
   Descriptor descriptor = nullptr;
   if (status_ != cudnn::success) return nullptr;
   status_ = session_->functions.create_descriptor(type, &descriptor);
-  if (status_ != cudnn::success) return nullptr;
+  if (status_ != cudnn::success) {
+    complaint_ = cudnn::text_of(session_->functions, status_);
+    return nullptr;
+  }
   made_.push_back(descriptor);
   return descriptor;
 }
@@ -170,6 +173,7 @@ std::vector<Descriptor> CudnnGraph::configurations(Descriptor graph, cudnn::Heur
   if (status_ == cudnn::success)
     status_ = session_->functions.get_attribute(heuristic, Attribute::heuristic_results, AttributeType::descriptor, 0,
                                                 &count, nullptr);
+  if (status_ != cudnn::success && complaint_.empty()) complaint_ = cudnn::text_of(session_->functions, status_);
   constexpr std::int64_t most = 256;
   for (std::int64_t i = 0; i < std::min(count, most); ++i)
     if (Descriptor one = make(DescriptorType::engine_configuration)) all.push_back(one);

@@ -13,7 +13,8 @@ constexpr char training[] = "operators of training run on the reference";
 constexpr char sampling[] = "there is no kernel that samples between elements at positions that the run tells";
 constexpr char recurrent[] = "recurrences are not unrolled into steps";
 constexpr char joint[] = "it is not taken apart into steps yet";
-constexpr char folded_values[] = "the pass fold_constants makes its values, where its inputs are constant and it writes no output";
+constexpr char folded_values[] =
+    "the pass fold_constants makes its values, where its inputs are constant and it writes no output";
 
 Unlowered refuse(LowerCall&) { return "it has no steps"; }
 
@@ -34,9 +35,10 @@ void register_unlowered(LoweringRegistry& registry) {
   all(random, {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"});
   all(sampling, {"DeformConv", "MaxRoiPool", "MaxUnpool", "RoiAlign"});
   all(recurrent, {"LinearAttention", "CausalConvWithState"});
-  all(joint, {"BitCast", "CenterCropPad", "Col2Im", "Det", "Einsum", "FlexAttention", "MeanVarianceNormalization",
-              "NegativeLogLikelihoodLoss", "RotaryEmbedding", "SoftmaxCrossEntropyLoss", "SwiGLU", "TensorScatter",
-              "Upsample"});
+  all(joint, {"BitCast", "Det", "FlexAttention", "SoftmaxCrossEntropyLoss", "Upsample"});
+  for (const char* op : {"CenterCropPad", "Col2Im", "Einsum", "MeanVarianceNormalization", "NegativeLogLikelihoodLoss",
+                         "RotaryEmbedding", "SwiGLU", "TensorScatter"})
+    registry.add(op, all_versions(), refuse, {.never = joint, .is_composed = true});
   all(folded_values,
       {"BlackmanWindow", "Constant", "ConstantOfShape", "HammingWindow", "HannWindow", "MelWeightMatrix", "Range"});
   for (const char* op : {"Adagrad", "Adam", "Gradient", "Momentum"})

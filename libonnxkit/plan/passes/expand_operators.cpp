@@ -1,7 +1,6 @@
 // Operators that have no steps of their own become operators that have: those of com.microsoft by bodies in operators of ai.onnx, and some of ai.onnx by
 // what the opset steps write for them where they are not there yet. Each node is rewritten as a model of its own, whose nodes then take its place.
 #include <algorithm>
-#include <array>
 #include <functional>
 #include <set>
 #include <string>
@@ -21,14 +20,8 @@
 namespace onnxkit::plan {
 namespace {
 
-/// Operators of ai.onnx without a lowering that others express.
-constexpr std::array<std::string_view, 8> composed_operators = {
-    "CenterCropPad",   "Col2Im", "Einsum",        "MeanVarianceNormalization",
-    "RotaryEmbedding", "SwiGLU", "TensorScatter", "NegativeLogLikelihoodLoss"};
-
-bool is_composed(std::string_view op) {
-  return std::find(composed_operators.begin(), composed_operators.end(), op) != composed_operators.end();
-}
+/// An operator of ai.onnx without a lowering that others express.
+bool is_composed(std::string_view op) { return lowering_registry().traits("", op, 1).is_composed; }
 
 bool is_contrib(const ir::Node& node) { return node.domain == legalize::contrib_domain; }
 
