@@ -32,6 +32,8 @@ def model_of(nodes, inputs, constants, outputs=("y",), opset=OPSET, domains=()):
     for output in model.graph.output:  # of functions whose sizes are those of the input, onnx tells nothing
         if not output.type.tensor_type.elem_type:
             output.type.CopyFrom(model.graph.input[0].type)
+            if "ai.onnx.ml" in domains:
+                output.type.tensor_type.ClearField("shape")
     return model
 
 
@@ -195,7 +197,31 @@ def samples():
     yield "STFT", one("STFT", [1, 16000], {"step": np.array(160, np.int64), "window": uniform(400), "n": np.array(400, np.int64)})
 
 
+def trees(rows, trees=100, depth=8, features=20):
+    """An ensemble of complete binary trees."""
+    inner, nodes = 2**depth - 1, 2 ** (depth + 1) - 1
+    ids = np.tile(np.arange(nodes), trees)
+    is_leaf = ids >= inner
+    child = lambda side: np.where(is_leaf, 0, 2 * ids + side)
+    leaves = np.flatnonzero(is_leaf)
+    tree = np.repeat(np.arange(trees), nodes)
+    return one("TreeEnsembleRegressor", [rows, features], domain="ai.onnx.ml", n_targets=1,
+               nodes_treeids=tree.tolist(), nodes_nodeids=ids.tolist(), nodes_truenodeids=child(1).tolist(), nodes_falsenodeids=child(2).tolist(),
+               nodes_featureids=np.where(is_leaf, 0, integers(len(ids), below=features)).tolist(),
+               nodes_values=uniform(len(ids), low=-1).tolist(), nodes_modes=["LEAF" if leaf else "BRANCH_LEQ" for leaf in is_leaf],
+               target_treeids=tree[leaves].tolist(), target_nodeids=ids[leaves].tolist(), target_ids=[0] * len(leaves),
+               target_weights=uniform(len(leaves), low=-1).tolist())
+
+
+def machine_learning():
+    yield "TreeEnsembleRegressor of 100 trees, one row", trees(1)
+    yield "TreeEnsembleRegressor of 100 trees, 1,000 rows", trees(1000)
+    yield "Scaler", one("Scaler", [1000, 20], domain="ai.onnx.ml", offset=uniform(20).tolist(), scale=uniform(20).tolist())
+    yield "LinearClassifier", one("LinearClassifier", [1000, 20], domain="ai.onnx.ml", coefficients=uniform(200).tolist(),
+                                  intercepts=uniform(10).tolist(), classlabels_ints=list(range(10)), outputs=("y", "s"))
+
+
 def models():
     """(name, model) of all."""
-    for make in (convolutions, pools, products, recurrent, normalizations, elementwise, reductions, movements, samples):
+    for make in (convolutions, pools, products, recurrent, normalizations, elementwise, reductions, movements, samples, machine_learning):
         yield from make()

@@ -1,6 +1,7 @@
 #include "libonnxkit/plan/compose.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 namespace onnxkit::plan {
@@ -188,6 +189,31 @@ std::optional<View> normalized_groups(LowerCall& call, const View& x, std::int64
   const View result = call.make_like(x.type, joined, flat);
   call.emit_map(e, std::move(inputs), result);
   return reshaped_or_copied(call, result, x.dims);
+}
+
+View first_greatest(LowerCall& call, const View& x, std::size_t axis) {
+  const std::vector<bool> goes = only_axis(x.rank(), axis);
+  const Lane lane = lane_of(x.type);
+  const View positions = positions_along(call, x.dims, axis);
+  Dims kept = x.dims;
+  kept[axis] = 1;
+  View keys = x;
+  if (lane != Lane::i64) {
+    constexpr double infinite = std::numeric_limits<double>::infinity();
+    Expression key;
+    const Expression::Number number = key.input(0, lane);
+    const Expression::Number is_first = key.apply(Operation::equal, key.input(1, Lane::i64), key.integer(0));
+    const Expression::Number extreme =
+        key.apply(Operation::select, is_first, key.constant(lane, infinite), key.constant(lane, -infinite));
+    key.apply(Operation::select, key.apply(Operation::is_nan, number), extreme, number);
+    keys = mapped(call, key, {x, positions}, x.type, x.dims);
+  }
+  const View most = reshaped(reduced(call, Reduction::maximum, keys, goes), kept);
+  Expression places;
+  const Expression::Number is_best = places.apply(Operation::equal, places.input(0, lane), places.input(1, lane));
+  places.apply(Operation::select, is_best, places.input(2, Lane::i64), places.integer(x.dims[axis]));
+  const View found = mapped(call, places, {keys, most, positions}, ElementType::int64, x.dims);
+  return reshaped(reduced(call, Reduction::minimum, found, goes), kept);
 }
 
 std::vector<bool> last_axes(std::size_t rank, std::size_t first) {

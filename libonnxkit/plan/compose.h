@@ -41,6 +41,9 @@ struct Statistics {
 Statistics statistics_over(LowerCall& call, const View& view, const std::vector<bool>& goes);
 /// x [n, c, ...] of float32 or float64, normalised within groups of channels, times input 1 plus input 2 by channel; nothing where the sizes do not fit.
 std::optional<View> normalized_groups(LowerCall& call, const View& x, std::int64_t groups);
+/// Where the first of the greatest is along an axis, which keeps one element. A NaN is the greatest where it is the first of its line, and nothing
+/// elsewhere.
+View first_greatest(LowerCall& call, const View& x, std::size_t axis);
 /// The axes from `first` on, or one, for reduced.
 std::vector<bool> last_axes(std::size_t rank, std::size_t first);
 std::vector<bool> only_axis(std::size_t rank, std::size_t axis);

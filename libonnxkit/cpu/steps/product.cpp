@@ -3,7 +3,7 @@
 #include <fmt/core.h>
 
 #include "libonnxkit/cpu/epilogue.h"
-#include "libonnxkit/cpu/exact_sum.h"
+#include "reference/kernels/gemm.h"
 
 namespace onnxkit::cpu {
 namespace {
@@ -21,6 +21,16 @@ const plan::ProductParameters& parameters_of(const plan::Step& step) {
 
 NumberBlocks numbers_of(const plan::BlockedWeights& blocks) {
   return {.k = blocks.k, .n = blocks.n, .bits = blocks.bits == 8 ? 8 : 4, .size = blocks.size};
+}
+
+/// Where product number `batch` begins in a view, counted through the leading axes of `dims`.
+std::int64_t leading_offset(const View& view, const Dims& dims, std::int64_t batch) {
+  std::int64_t offset = 0;
+  for (std::size_t axis = dims.size() - 2; axis-- > 0 && batch > 0;) {
+    offset += batch % dims[axis] * view.strides[axis];
+    batch /= dims[axis];
+  }
+  return offset;
 }
 
 /// One product for each index of the leading axes.
@@ -51,16 +61,16 @@ class ProductKernel : public Kernel {
     std::int64_t packed_from = -1;
     for (std::int64_t batch = 0; batch < batches_; ++batch) {
       Product product = product_;
-      product.a = state.at<float>(a_) + leading_offset(a_, batch);
-      product.c = state.at<float>(c_) + leading_offset(c_, batch);
-      for (std::size_t i = 0; i < others_.size(); ++i) offsets[i] = leading_offset(others_[i], batch);
+      product.a = state.at<float>(a_) + offset(a_, batch);
+      product.c = state.at<float>(c_) + offset(c_, batch);
+      for (std::size_t i = 0; i < others_.size(); ++i) offsets[i] = offset(others_[i], batch);
       if (stored_.from) {
         product.stored_b = stored_;
       } else if (packed_) {
         product.packed_b = packed_->data();
         if (numbers_) product.numbers = &*numbers_;
       } else {
-        const std::int64_t from = leading_offset(b_, batch);
+        const std::int64_t from = offset(b_, batch);
         if (from != packed_from) {
           const std::size_t rank = b_.rank();
           pack_b(own_packed_->data(), state.at<float>(b_) + from, product.k, product.n, b_.strides[rank - 2],
@@ -74,14 +84,7 @@ class ProductKernel : public Kernel {
   }
 
  private:
-  std::int64_t leading_offset(const View& view, std::int64_t batch) const {
-    std::int64_t offset = 0;
-    for (std::size_t axis = c_.rank() - 2; axis-- > 0 && batch > 0;) {
-      offset += batch % c_.dims[axis] * view.strides[axis];
-      batch /= c_.dims[axis];
-    }
-    return offset;
-  }
+  std::int64_t offset(const View& view, std::int64_t batch) const { return leading_offset(view, c_.dims, batch); }
 
   View a_, b_, c_;
   std::vector<View> others_;
@@ -94,52 +97,34 @@ class ProductKernel : public Kernel {
   std::int64_t batches_ = 1;
 };
 
-/// Of float64 and int64: rows of b times numbers of a, added to rows of the result.
+/// Of float64 and int64, by the reference's products. A product for each index of the leading axes.
 template <class T>
-class PlainProductKernel : public Kernel {
+class WideProductKernel : public Kernel {
  public:
-  explicit PlainProductKernel(const plan::Step& step) : a_(step.inputs[0]), b_(step.inputs[1]), c_(step.outputs[0]) {}
+  explicit WideProductKernel(const plan::Step& step) : a_(step.inputs[0]), b_(step.inputs[1]), c_(step.outputs[0]) {
+    for (std::size_t axis = 0; axis + 2 < c_.rank(); ++axis) batches_ *= c_.dims[axis];
+  }
 
   void run(RunState& state) override {
-    const std::size_t rank = c_.rank();
-    const std::int64_t m = c_.dims[rank - 2], n = c_.dims[rank - 1], k = a_.dims[rank - 1];
-    const std::int64_t rows = c_.size() / std::max<std::int64_t>(n, 1);
-    const std::int64_t grain = std::max<std::int64_t>(1, 65536 / std::max<std::int64_t>(n * k, 1));
-    state.threads->for_range(rows, grain, [&](std::int64_t first, std::int64_t last) {
-      std::vector<Sum> sums(static_cast<std::size_t>(n)), rests(sums);
-      for (std::int64_t row = first; row < last; ++row) {
-        const T* const a = state.at<T>(a_) + offset(a_, row / m) + row % m * a_.strides[rank - 2];
-        const T* const b = state.at<T>(b_) + offset(b_, row / m);
-        T* const c = state.at<T>(c_) + offset(c_, row / m) + row % m * c_.strides[rank - 2];
-        std::fill(sums.begin(), sums.end(), Sum(0));
-        std::fill(rests.begin(), rests.end(), Sum(0));
-        for (std::int64_t i = 0; i < k; ++i) {
-          const Sum factor = static_cast<Sum>(a[i * a_.strides[rank - 1]]);
-          const T* const b_row = b + i * b_.strides[rank - 2];
-          for (std::int64_t j = 0; j < n; ++j)
-            add_exactly(sums[static_cast<std::size_t>(j)], rests[static_cast<std::size_t>(j)],
-                        factor * static_cast<Sum>(b_row[j * b_.strides[rank - 1]]));
-        }
-        for (std::int64_t j = 0; j < n; ++j)
-          c[j * c_.strides[rank - 1]] =
-              static_cast<T>(total_of(sums[static_cast<std::size_t>(j)], rests[static_cast<std::size_t>(j)]));
-      }
-    });
+    for (std::int64_t batch = 0; batch < batches_; ++batch) {
+      const auto a = matrix<const T>(state, a_, batch), b = matrix<const T>(state, b_, batch);
+      if constexpr (std::is_floating_point_v<T>)
+        reference::gemm_exact(*state.threads, a, b, matrix<T>(state, c_, batch));
+      else
+        reference::gemm(*state.threads, a, b, matrix<T>(state, c_, batch));
+    }
   }
 
  private:
-  using Sum = std::conditional_t<std::is_integral_v<T>, std::uint64_t, T>;
-
-  std::int64_t offset(const View& view, std::int64_t batch) const {
-    std::int64_t sum = 0;
-    for (std::size_t axis = c_.rank() - 2; axis-- > 0 && batch > 0;) {
-      sum += batch % c_.dims[axis] * view.strides[axis];
-      batch /= c_.dims[axis];
-    }
-    return sum;
+  template <class Number>
+  reference::MatrixView<Number> matrix(const RunState& state, const View& view, std::int64_t batch) const {
+    const std::size_t rank = view.rank();
+    return {state.at<T>(view) + leading_offset(view, c_.dims, batch), view.dims[rank - 2], view.dims[rank - 1],
+            view.strides[rank - 2], view.strides[rank - 1]};
   }
 
   View a_, b_, c_;
+  std::int64_t batches_ = 1;
 };
 
 Result<std::unique_ptr<StepEpilogue>> product_epilogue(const plan::Step& step) {
@@ -158,8 +143,8 @@ bool is_packed_once(const plan::Plan& plan, const View& b) {
   return is_one && plan.buffers[b.buffer].home == plan::Home::constant;
 }
 
-/// Of float64 or int64 throughout, without an epilogue.
-bool is_plain(const plan::Step& step) {
+/// Of float64 or int64 throughout, without an epilogue; sums of integers wrap.
+bool is_wide(const plan::Step& step) {
   const ElementType type = step.outputs[0].type;
   return (type == ElementType::float64 || type == ElementType::int64) && step.inputs[0].type == type &&
          step.inputs[1].type == type && parameters_of(step).epilogue.empty();
@@ -167,7 +152,7 @@ bool is_plain(const plan::Step& step) {
 
 std::optional<std::string> refuse_product(const plan::Plan& plan, const plan::Step& step) {
   const View &a = step.inputs[0], &b = step.inputs[1];
-  if (is_plain(step)) return std::nullopt;
+  if (is_wide(step)) return std::nullopt;
   if (!has_float_rows(a) || !has_float_rows(step.outputs[0])) return "rows whose numbers are not float32 side by side";
   if (!parameters_of(step).blocks && b.type != ElementType::float32 && !is_packed_once(plan, b))
     return "a matrix that is not float32";
@@ -205,10 +190,10 @@ PackedWeights::Floats packed_blocks(const View& b, const plan::BlockedWeights& b
 
 Result<std::unique_ptr<Kernel>> make_product(const plan::Step& step, Preparation& preparation) {
   if (const auto reason = refuse_product(preparation.plan, step)) return make_error("not-supported", *reason);
-  if (is_plain(step)) {
+  if (is_wide(step)) {
     if (step.outputs[0].type == ElementType::float64)
-      return std::unique_ptr<Kernel>(std::make_unique<PlainProductKernel<double>>(step));
-    return std::unique_ptr<Kernel>(std::make_unique<PlainProductKernel<std::int64_t>>(step));
+      return std::unique_ptr<Kernel>(std::make_unique<WideProductKernel<double>>(step));
+    return std::unique_ptr<Kernel>(std::make_unique<WideProductKernel<std::int64_t>>(step));
   }
   auto epilogue = product_epilogue(step);
   const View& b = step.inputs[1];

@@ -177,40 +177,6 @@ Unlowered lower_array_feature_extractor(LowerCall& call) {
   return std::nullopt;
 }
 
-/// The sums of columns times coefficients, with an intercept for each target.
-Unlowered lower_linear_regressor(LowerCall& call) {
-  if (!has_lane(call.input_type(0))) return no_numbers;
-  const auto transform = call.string("post_transform");
-  if (transform != "NONE" && transform != "LOGISTIC") return "a transform of whole rows";
-  const Dims& x = call.input_dims(0);
-  if (x.empty() || x.size() > 2 || call.input(0).size() == 0) return "without elements";
-  const std::int64_t targets = call.integer("targets", 1), features = x.back();
-  const auto coefficients = call.reals("coefficients").value_or(std::vector<float>()),
-             intercepts = call.reals("intercepts").value_or(std::vector<float>());
-  if (targets < 1 || static_cast<std::int64_t>(coefficients.size()) / features != targets ||
-      static_cast<std::int64_t>(coefficients.size()) % features != 0 ||
-      (!intercepts.empty() && static_cast<std::int64_t>(intercepts.size()) != targets))
-    return "coefficients of another number";
-  const Lane lane = real_lane(call.input(0).type);
-  const ElementType type = lane == Lane::f32 ? ElementType::float32 : ElementType::float64;
-  const View rows =
-      reshaped_or_copied(call, stored_as(call, call.input(0), type), {call.input(0).size() / features, features});
-  constexpr std::int64_t turned[] = {1, 0};
-  const View weights = permuted(call.constant(coefficients, {targets, features}), turned);
-  const View product = matrix_product(call, rows, stored_as(call, weights, type), {rows.dims[0], targets});
-  Expression e;
-  std::vector<View> operands = {product};
-  Number y = e.input(0, lane);
-  if (!intercepts.empty()) {
-    operands.push_back(call.constant(intercepts, {targets}));
-    y = e.apply(Operation::add, y, e.convert(e.input(1, Lane::f32), lane));
-  }
-  if (transform == "LOGISTIC") y = e.apply(Operation::sigmoid, y);
-  e.convert(y, Lane::f32);
-  call.set_output(0, mapped(call, e, std::move(operands), ElementType::float32, call.output_dims(0)));
-  return std::nullopt;
-}
-
 }  // namespace
 
 void register_ml_features(LoweringRegistry& registry);
@@ -222,7 +188,6 @@ void register_ml_features(LoweringRegistry& registry) {
   add("Normalizer", lower_normalizer);
   add("FeatureVectorizer", lower_feature_vectorizer);
   add("ArrayFeatureExtractor", lower_array_feature_extractor);
-  add("LinearRegressor", lower_linear_regressor);
 }
 
 }  // namespace onnxkit::plan

@@ -1,6 +1,4 @@
 // Operators that compare positions: of extremes, of what is one, of a triangle, within a sequence.
-#include <limits>
-
 #include "libonnxkit/plan/compose.h"
 
 namespace onnxkit::plan {
@@ -82,37 +80,16 @@ Unlowered lower_trilu(LowerCall& call) {
   return std::nullopt;
 }
 
-/// One at the first of the greatest. A NaN is the greatest where it is the first of its line, and nothing elsewhere.
+/// One at the first of the greatest.
 Unlowered lower_hardmax(LowerCall& call) {
   if (call.since() < 13) return "an old version";
   const View x = stored_as(call, call.input(0), wide_type(call.input(0).type));
   if (x.size() == 0 || x.rank() == 0) return "without elements";
   const std::size_t axis = counted_axis(call.integer("axis", -1), x.rank());
-  const std::vector<bool> goes = only_axis(x.rank(), axis);
-  const Lane lane = lane_of(x.type);
-  const View positions = positions_along(call, x.dims, axis);
-  Dims kept = x.dims;
-  kept[axis] = 1;
-  const auto key = [lane](Expression& e, std::size_t of, std::size_t at) {
-    constexpr double infinite = std::numeric_limits<double>::infinity();
-    const Number number = e.input(of, lane), position = e.input(at, Lane::i64);
-    const Number is_first = e.apply(Operation::equal, position, e.integer(0));
-    const Number extreme =
-        e.apply(Operation::select, is_first, e.constant(lane, infinite), e.constant(lane, -infinite));
-    return e.apply(Operation::select, e.apply(Operation::is_nan, number), extreme, number);
-  };
-  Expression keys;
-  key(keys, 0, 1);
-  const View ordered = mapped(call, keys, {x, positions}, x.type, x.dims);
-  const View most = reshaped(reduced(call, Reduction::maximum, ordered, goes), kept);
-  Expression places;
-  const Number is_best = places.apply(Operation::equal, places.input(0, lane), places.input(1, lane));
-  places.apply(Operation::select, is_best, places.input(2, Lane::i64), places.integer(x.dims[axis]));
-  const View found = mapped(call, places, {ordered, most, positions}, ElementType::int64, x.dims);
-  const View best = reshaped(reduced(call, Reduction::minimum, found, goes), kept);
+  const View best = first_greatest(call, x, axis);
   Expression e;
-  e.convert(e.apply(Operation::equal, e.input(0, Lane::i64), e.input(1, Lane::i64)), lane);
-  give(call, mapped(call, e, {positions, best}, x.type, x.dims));
+  e.convert(e.apply(Operation::equal, e.input(0, Lane::i64), e.input(1, Lane::i64)), lane_of(x.type));
+  give(call, mapped(call, e, {positions_along(call, x.dims, axis), best}, x.type, x.dims));
   return std::nullopt;
 }
 
