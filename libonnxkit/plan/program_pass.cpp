@@ -341,6 +341,9 @@ std::size_t sink_copies(Plan& plan, const Takes& takes) {
     if (!writes_anywhere(producer) || written.type != from.type || written.size() != from.size()) continue;
     const auto to = target_of(written, from, copy.outputs[0]);
     if (!to || !writes_to(producer, *to)) continue;
+    const auto& readers = uses.readers[to->buffer];
+    const auto reads_before = [&](std::size_t reader) { return reader > writer && reader < at; };
+    if (std::any_of(readers.begin(), readers.end(), reads_before)) continue;
     Step sunk = producer;
     sunk.outputs[0] = *to;
     sunk.nodes = joined_nodes(producer, copy);
