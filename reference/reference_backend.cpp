@@ -62,10 +62,10 @@ class ReferenceSession : public exec::Session, public exec::PerturbedSamples {
     std::vector<onnxkit::Value> last;
     for (int i = -request.warmup; i < std::max(request.repeat, 1); ++i) {
       const auto start = Clock::now();
-      const double cpu = cpu_seconds();
+      const double cpu = request.is_measured ? cpu_seconds() : 0;
       auto outputs = executor_->run(*values, options);
       if (!outputs) return outputs.error();
-      if (i >= 0) answer.samples.push_back({seconds_since(start), cpu_seconds() - cpu});
+      if (i >= 0 && request.is_measured) answer.samples.push_back({seconds_since(start), cpu_seconds() - cpu});
       last = *std::move(outputs);
     }
     for (std::size_t i = 0; i < last.size(); ++i) answer.outputs.push_back({outputs_[i].name, std::move(last[i])});

@@ -141,6 +141,7 @@ struct RunRequest {
   std::size_t set = 0;         ///< number of the inputs among all that the caller has, which recorded outputs go by
   std::string set_name = {};   ///< what messages call these inputs
   int repeat = 1, warmup = 0;  ///< measured runs, at least one, and unmeasured ones before them
+  bool is_measured = true;     ///< false: the answer needs no samples; clocks of a process take longer than small nodes
   std::uint64_t seed = 0;      ///< of random operators that name none themselves
   RunLimits limits = {};
   std::stop_token stop = {};

@@ -45,6 +45,7 @@ std::span<std::byte> HostNode::bytes_of(std::byte* const* bases, const View& vie
 Result<void> HostNode::run(std::byte* const* bases, Value* slots, const exec::RunRequest& request) {
   exec::RunRequest inner;
   inner.seed = request.seed + seed_;
+  inner.is_measured = false;
   inner.limits = request.limits;
   inner.stop = request.stop;
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
