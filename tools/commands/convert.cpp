@@ -231,7 +231,7 @@ void add_weight_options(CLI::App& command, ConvertArguments& arguments) {
       .add_option("--external-threshold", arguments.save.threshold,
                   "With --external or --external-per-tensor: size in bytes below which weights stay in the model")
       ->type_name("BYTES")
-      ->check(not_negative)
+      ->check(whole_number)
       ->capture_default_str()
       ->group("Weights");
   command

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <set>
 
+#include "onnxkit/diagnostic.h"
 #include "onnxkit/run.h"
 #include "tools/model_file.h"
 
@@ -15,11 +16,19 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Empty for a sound number; what is no number the option itself refuses.
+/// Empty for a number.
+std::string fault_of_number(const std::string& word) {
+  double number = 0;
+  if (CLI::detail::lexical_cast(word, number)) return {};
+  return quote(word) + " is not a number; the option takes all words up to the next option, so models go before it";
+}
+
+/// Empty for a sound number.
 std::string fault_of_divisor(const std::string& word) {
+  if (auto fault = fault_of_number(word); !fault.empty()) return fault;
   double number = 1;
-  const bool is_read = CLI::detail::lexical_cast(word, number);
-  return is_read && !(number > 0 && std::isfinite(number)) ? word + " is not positive and finite" : "";
+  CLI::detail::lexical_cast(word, number);
+  return number > 0 && std::isfinite(number) ? "" : word + " is not positive and finite";
 }
 
 /// How pictures become tensors; nothing of it may have been asked for when there is none.
@@ -102,7 +111,8 @@ void add_inputs(CLI::App& command, InputOptions& options) {
       "--no-scale", [&options] { options.image.scale = false; },
       "Keep the pixels of an image from 0 to 255 instead of scaling them to 0..1");
   command.add_option("--mean", options.image.mean, "Subtracted from each channel of an image, after scaling to 0..1")
-      ->type_name("X...");
+      ->type_name("X...")
+      ->check(CLI::Validator(fault_of_number, ""));
   command.add_option("--std", options.image.std, "Divisor of each channel, after subtraction")
       ->type_name("X...")
       ->check(CLI::Validator(fault_of_divisor, ""));

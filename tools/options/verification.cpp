@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "tools/options/bytes.h"
 #include "tools/options/duration.h"
 
 namespace onnxkit::tools {
@@ -24,12 +25,9 @@ void add_verification(CLI::App& command, VerificationOptions& options, const std
                            "written"))
       ->excludes(none);
   belongs(add_duration(command, "--verify-limit", options.limit_ms, "Time limit of a run", ZeroDuration::refused));
-  belongs(command.add_option(
-              "--memory-limit", options.memory_bytes,
-              "Memory limit for the values of a run, such as 2GiB; default: 1GiB and four times the weights, at most "
-              "a quarter of the memory"))
-      ->type_name("BYTES")
-      ->transform(CLI::AsSizeValue(false));
+  belongs(add_bytes(command, "--memory-limit", options.memory_bytes,
+                    "Memory limit for the values of a run, such as 2GiB; default: 1GiB and four times the weights, at "
+                    "most a quarter of the memory"));
   belongs(command.add_option("--threads", options.threads, "Threads of a run; 0 for all cores"))
       ->type_name("N")
       ->capture_default_str()
