@@ -92,6 +92,12 @@ Result<void> check_load(const BackendDesc& backend, const ModelSource& source, c
   return {};
 }
 
+Error cancelled_run() { return make_error("cancelled", "the run was cancelled"); }
+
+Error late_run(std::chrono::milliseconds limit) {
+  return make_error("time-limit", fmt::format("the run took longer than {} ms", limit.count()));
+}
+
 Result<std::vector<Value>> arrange(const std::vector<ValueDesc>& inputs, const std::vector<NamedValue>& given) {
   std::vector<Value> values(inputs.size());
   const auto indices = first_indices(inputs);

@@ -128,10 +128,20 @@ using ValueCallback = std::function<Result<void>(std::string_view name, const Va
 
 /// 0: none.
 struct RunLimits {
-  std::uint64_t memory = 0;           ///< bytes of values alive at once
-  std::chrono::milliseconds time{0};  ///< of each run; in a process of its own of all runs of the request
-  std::uint64_t iterations = 0;       ///< of one Loop, Scan or SequenceMap
+  std::uint64_t memory = 0;            ///< bytes of values alive at once
+  std::chrono::milliseconds time{0};   ///< of each run; in a process of its own of all runs of the request
+  std::uint64_t iterations = 0;        ///< of one Loop, Scan or SequenceMap
+  std::chrono::milliseconds spent{0};  ///< of `time`, before the request: on its inputs
+
+  /// When a run that begins at `start` is late.
+  std::chrono::steady_clock::time_point deadline(std::chrono::steady_clock::time_point start) const {
+    return time.count() == 0 ? std::chrono::steady_clock::time_point::max() : start + time - spent;
+  }
 };
+
+/// As every backend in this process says it.
+Error cancelled_run();
+Error late_run(std::chrono::milliseconds limit);
 
 struct RunRequest {
   std::vector<NamedValue> inputs =

@@ -331,8 +331,7 @@ Result<std::vector<NamedValue>> ControlFlow::run(const exec::RunRequest& request
   const std::vector<Value> inputs = node_inputs(request.inputs);
   // The reference counts iterations and the memory of values.
   if (request.limits.iterations != 0 || request.limits.memory != 0 || !is_plain(inputs)) return run_whole(request);
-  PlannedRun run{.request = request};
-  if (request.limits.time.count() != 0) run.deadline = std::chrono::steady_clock::now() + request.limits.time;
+  const PlannedRun run{.request = request, .deadline = request.limits.deadline(std::chrono::steady_clock::now())};
   auto outputs = Subject::is_op(node(), "If")     ? run_if(request.inputs, run)
                  : Subject::is_op(node(), "Loop") ? run_loop(request.inputs, run)
                                                   : run_scan(request.inputs, run);

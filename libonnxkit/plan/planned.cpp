@@ -135,9 +135,8 @@ Error in_step(Error error, const Step& step) {
 }
 
 Result<void> PlannedRun::may_go_on() const {
-  if (request.stop.stop_requested()) return make_error("cancelled", "the run was cancelled");
-  if (deadline != Clock::time_point::max() && Clock::now() > deadline)
-    return make_error("time-limit", fmt::format("the run took longer than {} ms", request.limits.time.count()));
+  if (request.stop.stop_requested()) return exec::cancelled_run();
+  if (deadline != Clock::time_point::max() && Clock::now() > deadline) return exec::late_run(request.limits.time);
   return {};
 }
 
@@ -339,8 +338,7 @@ Result<exec::RunAnswer> PlannedSession::run_plan(const exec::RunRequest& request
     const auto start = Clock::now();
     const double cpu = cpu_seconds();
     std::optional<double> on_device;
-    PlannedRun run{.request = request, .device_seconds = &on_device};
-    if (request.limits.time.count() != 0) run.deadline = start + request.limits.time;
+    const PlannedRun run{.request = request, .deadline = request.limits.deadline(start), .device_seconds = &on_device};
     auto outputs = planned_->run(*given, run);
     if (!outputs) return outputs.error();
     if (i >= 0) answer.samples.push_back({seconds_since(start), cpu_seconds() - cpu, on_device});
@@ -387,7 +385,7 @@ std::optional<std::vector<NamedValue>> PlannedSession::known_inputs() const {
 namespace {
 
 Error unknown_pass(std::string_view name, const std::vector<std::string>& known) {
-  Error error = unknown_name("unknown-option", "pass", name, {known.begin(), known.end()});
+  Error error = unknown_name("unknown-option", "pass", name, {known.begin(), known.end()}, known.size());
   error.diagnostic.message = "a plan has no pass " + quote(name);
   return error;
 }

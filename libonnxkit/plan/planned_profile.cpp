@@ -62,8 +62,7 @@ Result<exec::RunProfile> PlannedSession::profile_plan(const exec::RunRequest& re
   for (int at = -request.warmup; at < std::max(request.repeat, 1); ++at) {
     std::vector<exec::StepTime> steps;
     const auto begin = ProfileClock::now();
-    PlannedRun run{.request = request};
-    if (request.limits.time.count() != 0) run.deadline = begin + request.limits.time;
+    PlannedRun run{.request = request, .deadline = request.limits.deadline(begin)};
     run.on_step = [&](const Step& step, ProfileClock::time_point start, ProfileClock::time_point end) {
       steps.push_back(time_of(step, seconds_between(begin, start), seconds_between(start, end)));
     };

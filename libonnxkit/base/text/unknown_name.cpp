@@ -10,8 +10,7 @@
 namespace onnxkit {
 
 Error unknown_name(ErrorCode code, std::string_view what, std::string_view name,
-                   const std::vector<std::string_view>& candidates) {
-  constexpr std::size_t most_listed = 10;
+                   const std::vector<std::string_view>& candidates, std::size_t most_listed) {
   Error error = make_error(code, fmt::format("the model has no {} {}", what, quote(name)));
   for (std::size_t i = 0; i < std::min(candidates.size(), most_listed); ++i)
     error.diagnostic.expected += (i == 0 ? "" : ", ") + quote(candidates[i]);
