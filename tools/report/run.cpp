@@ -9,7 +9,6 @@
 #include <cstring>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <numeric>
 #include <optional>
 
 #include "tools/report/diagnostics.h"
@@ -29,23 +28,6 @@ struct Range {
   std::size_t nans = 0, infinities = 0;
   bool any = false;  ///< some element is finite
 };
-
-Range range_of(const std::vector<double>& values) {
-  Range range;
-  std::size_t finite = 0;
-  for (const double x : values) {
-    range.nans += std::isnan(x);
-    range.infinities += std::isinf(x);
-    if (!std::isfinite(x)) continue;
-    range.low = range.any ? std::min(range.low, x) : x;
-    range.high = range.any ? std::max(range.high, x) : x;
-    range.any = true;
-    range.mean += x;
-    ++finite;
-  }
-  if (finite > 0) range.mean /= static_cast<double>(finite);
-  return range;
-}
 
 std::string range_text(const Range& range) {
   std::string text = range.any ? fmt::format("from {:.6g} to {:.6g}, mean {:.6g}", range.low, range.high, range.mean)
@@ -70,16 +52,71 @@ std::complex<double> complex_at(const Tensor& tensor, std::size_t at) {
 
 bool is_complex(ElementType type) { return type == ElementType::complex64 || type == ElementType::complex128; }
 
-/// The elements, and with them those that double cannot hold.
+/// The elements from `first` on as double, which does not hold all of them exactly. `first` times the bits of an element are whole bytes.
+std::vector<double> reals_of(const Tensor& tensor, std::size_t first, std::size_t count) {
+  const auto bits = static_cast<std::size_t>(storage_bits(tensor.type()));
+  const auto bytes = tensor.bytes().subspan(first * bits / 8, (count * bits + 7) / 8);
+  const auto part = Tensor::view(tensor.type(), {static_cast<std::int64_t>(count)}, bytes, nullptr);
+  return part ? to_reals(*part) : std::vector<double>();
+}
+
+/// The elements, which together may take as much memory as there is: as double they are made in blocks.
 class Contents {
  public:
-  explicit Contents(const Tensor& tensor) : tensor_(tensor), reals_(to_reals(tensor)) {}
+  explicit Contents(const Tensor& tensor) : tensor_(tensor) {
+    const bool is_real = tensor.type() != ElementType::string && !is_complex(tensor.type());
+    if (is_real) reals_ = reals_of(tensor, 0, std::min(size(), most_in_json));
+  }
 
-  /// Empty for strings and complex numbers.
-  const std::vector<double>& reals() const { return reals_; }
+  /// Not for strings, complex numbers and empty tensors.
+  bool has_reals() const { return !reals_.empty(); }
   /// Elements can be told one by one.
-  bool are_known() const {
-    return !reals_.empty() || tensor_.type() == ElementType::string || is_complex(tensor_.type());
+  bool are_known() const { return has_reals() || tensor_.type() == ElementType::string || is_complex(tensor_.type()); }
+
+  /// Calls take(index, element) for `count` elements from `first` on.
+  template <class F>
+  void for_each_real(std::size_t first, std::size_t count, F take) const {
+    constexpr std::size_t block = 4096;
+    for (std::size_t at = first; at < first + count;) {
+      const std::size_t start = at - at % block, end = std::min(start + block, first + count);
+      const std::vector<double> reals = reals_of(tensor_, start, end - start);
+      for (; at < end; ++at) take(at, reals[at - start]);
+    }
+  }
+
+  Range range() const {
+    Range range;
+    std::size_t finite = 0;
+    for_each_real(0, size(), [&](std::size_t, double x) {
+      range.nans += std::isnan(x);
+      range.infinities += std::isinf(x);
+      if (!std::isfinite(x)) return;
+      range.low = range.any ? std::min(range.low, x) : x;
+      range.high = range.any ? std::max(range.high, x) : x;
+      range.any = true;
+      range.mean += x;
+      ++finite;
+    });
+    if (finite > 0) range.mean /= static_cast<double>(finite);
+    return range;
+  }
+
+  struct Score {
+    std::size_t at;  ///< in its row
+    double number;
+  };
+  /// Of a row of elements, from the highest down; of equal ones the first goes first, NaN last.
+  std::vector<Score> highest(std::size_t first, std::size_t length) const {
+    const auto key = [](double number) { return std::isnan(number) ? -HUGE_VAL : number; };
+    std::vector<Score> best;
+    for_each_real(first, length, [&](std::size_t at, double number) {
+      if (best.size() == top && key(number) <= key(best.back().number)) return;
+      if (best.size() == top) best.pop_back();
+      const auto place =
+          std::find_if(best.begin(), best.end(), [&](const Score& score) { return key(score.number) < key(number); });
+      best.insert(place, {at - first, number});
+    });
+    return best;
   }
 
   std::string text(std::size_t at) const {
@@ -121,8 +158,10 @@ class Contents {
   }
 
  private:
+  std::size_t size() const { return static_cast<std::size_t>(tensor_.size()); }
+
   const Tensor& tensor_;
-  const std::vector<double> reals_;
+  std::vector<double> reals_;  ///< the first ones
 };
 
 std::string elements_text(const Tensor& tensor, const Contents& contents) {
@@ -141,22 +180,13 @@ bool looks_like_scores(const Tensor& tensor) {
   return rank <= 2 || rows <= static_cast<std::int64_t>(most_rows) || (rank == 3 && rows <= tensor.dims().back());
 }
 
-std::vector<std::size_t> highest(std::span<const double> row) {
-  std::vector<std::size_t> order(row.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  const auto key = [&](std::size_t i) { return std::isnan(row[i]) ? -HUGE_VAL : row[i]; };
-  std::partial_sort(order.begin(), order.begin() + top, order.end(),
-                    [&](std::size_t a, std::size_t b) { return key(a) != key(b) ? key(a) > key(b) : a < b; });
-  order.resize(top);
-  return order;
-}
-
-void add_scores(std::string& text, std::span<const double> rows, std::size_t length, const std::string& indent) {
-  const std::size_t count = rows.size() / length;
+void add_scores(std::string& text, const Tensor& tensor, const Contents& contents, const std::string& indent) {
+  const auto length = static_cast<std::size_t>(tensor.dims().back());
+  const std::size_t count = static_cast<std::size_t>(tensor.size()) / length;
   for (std::size_t row = 0; row < std::min(count, most_rows); ++row) {
-    const std::span<const double> scores = rows.subspan(row * length, length);
     text += indent + "top 5:";
-    for (const std::size_t i : highest(scores)) text += fmt::format("  {} ({:.5g})", i, scores[i]);
+    for (const auto& [at, number] : contents.highest(row * length, length))
+      text += fmt::format("  {} ({:.5g})", at, number);
     text += "\n";
   }
   if (count > most_rows) text += fmt::format("{}... {} more\n", indent, count - most_rows);
@@ -168,10 +198,9 @@ void add_tensor(std::string& text, const Tensor& tensor, const std::string& inde
     if (contents.are_known() || tensor.size() == 0) text += indent + elements_text(tensor, contents) + "\n";
     return;
   }
-  if (contents.reals().empty()) return;
-  text += indent + range_text(range_of(contents.reals())) + "\n";
-  if (looks_like_scores(tensor))
-    add_scores(text, contents.reals(), static_cast<std::size_t>(tensor.dims().back()), indent);
+  if (!contents.has_reals()) return;
+  text += indent + range_text(contents.range()) + "\n";
+  if (looks_like_scores(tensor)) add_scores(text, tensor, contents, indent);
 }
 
 void add_value(std::string& text, const Value& value, const std::string& indent) {
@@ -186,8 +215,8 @@ void add_value(std::string& text, const Value& value, const std::string& indent)
 Json tensor_json(const Tensor& tensor) {
   Json json = {{"type", name_of(tensor.type())}, {"shape", tensor.dims()}};
   const Contents contents(tensor);
-  if (!contents.reals().empty()) {
-    const Range range = range_of(contents.reals());
+  if (contents.has_reals()) {
+    const Range range = contents.range();
     if (range.any) json.update({{"min", range.low}, {"max", range.high}, {"mean", range.mean}});
     json.update({{"nan", range.nans}, {"infinite", range.infinities}});
   }
