@@ -9,6 +9,7 @@
 
 #include "checker/two_readings.h"
 #include "libonnxkit/base/text/unknown_name.h"
+#include "libonnxkit/compare/verdict.h"
 #include "libonnxkit/diff/axes.h"
 #include "libonnxkit/diff/layers.h"
 #include "libonnxkit/diff/model_traits.h"
@@ -50,6 +51,7 @@ class Comparison {
       report_.verdict = std::max(report_.verdict, side.verdict);
     }
     if (is_finding(report_.verdict)) warn_of_readings();
+    tell_repetitions();
     if (options_.layers || options_.bisect || !options_.repro.empty()) {
       if (!report_.cancelled) look_inside();
     }
@@ -66,6 +68,27 @@ class Comparison {
                                              "the reference");
       if (!note.empty()) report_.sides[i].warnings.push_back(std::move(note));
     }
+  }
+
+  /// Whether sides gave what the first side with their backend and model gave; one with the same options should.
+  void tell_repetitions() {
+    for (const auto& [i, repetition] : repetitions_) {
+      SideReport& side = report_.sides[i];
+      const std::string& first = report_.sides[repetition.first].label;
+      if (repetition.differing.empty()) {
+        if (repetition.first != report_.base && !side.failure) side.same_as = first;
+      } else if (sides_[i].options == sides_[repetition.first].options) {
+        side.warnings.push_back(fmt::format("{} {} not the same bit for bit as on {}: the backend is not deterministic",
+                                            names_text(repetition.differing),
+                                            repetition.differing.size() == 1 ? "is" : "are", first));
+      }
+    }
+  }
+
+  static std::string names_text(const std::set<std::string>& outputs) {
+    std::vector<std::string> names;
+    for (const std::string& output : outputs) names.push_back(quote(output));
+    return fmt::format("output{} {}", names.size() == 1 ? "" : "s", fmt::join(names, ", "));
   }
 
   bool is_stopped() const { return options_.stop.stop_requested(); }
@@ -153,7 +176,7 @@ class Comparison {
     std::set<std::pair<std::string, const Model*>> tried;
     for (std::size_t i = 0; i < sides_.size(); ++i) {
       SideReport& side = report_.sides[i];
-      const auto& passes = open_[i].capabilities().passes;
+      const std::vector<std::string> passes = passes_of(i);
       if (i == report_.base || passes.empty() || side.outputs.empty() || !open_[report_.base].is_open()) continue;
       if (!tried.emplace(sides_[i].backend, sides_[i].model.get()).second) continue;
       std::size_t set = 0;
@@ -180,12 +203,23 @@ class Comparison {
     }
   }
 
+  /// Those that the plans of the side are made with: its own options may leave some out.
+  std::vector<std::string> passes_of(std::size_t i) const {
+    std::vector<std::string> passes = open_[i].capabilities().passes;
+    const auto without = sides_[i].options.find("without-pass");
+    if (without == sides_[i].options.end()) return passes;
+    const std::string left_out = "+" + without->second + "+";
+    std::erase_if(passes, [&](const std::string& pass) { return left_out.find("+" + pass + "+") != left_out.npos; });
+    return passes;
+  }
+
   /// The worst verdict on the outputs of the side with a plan that was made without these passes.
   Result<Verdict> verdict_without(std::size_t i, std::size_t set, const std::vector<std::string>& without,
                                   const std::vector<NamedValue>& answers) {
     if (is_stopped()) return cancelled();
     DiffSide changed = sides_[i];
-    changed.options["without-pass"] = fmt::format("{}", fmt::join(without, "+"));
+    std::string& left_out = changed.options["without-pass"];
+    left_out += (left_out.empty() ? "" : "+") + fmt::format("{}", fmt::join(without, "+"));
     SideReport report;
     report.label = fmt::format("{} without {}", report_.sides[i].label,
                                without.size() == 1 ? without.front() : fmt::format("{} passes", without.size()));
@@ -470,6 +504,30 @@ class Comparison {
             &pools};
   }
 
+  /// Compares outputs of the side with those of the first one with its backend and model, which are kept in `firsts`.
+  void note_repetition(std::size_t i, const std::vector<NamedValue>& outputs,
+                       std::map<std::size_t, std::vector<NamedValue>>& firsts) {
+    if (replays(i)) return;
+    const DiffSide& side = sides_[i];
+    const auto first = std::find_if(firsts.begin(), firsts.end(), [&](const auto& entry) {
+      const DiffSide& other = sides_[entry.first];
+      return other.backend == side.backend && other.model == side.model && other.path == side.path;
+    });
+    if (first == firsts.end()) {
+      firsts.emplace(i, outputs);
+      return;
+    }
+    Repetition& repetition = repetitions_[i];
+    repetition.first = first->first;
+    for (std::size_t at = 0; at < outputs.size(); ++at) {
+      const auto draw = random_.find(outputs[at].name);
+      if (draw != random_.end() && !draw->second.seeded) continue;
+      const bool is_same =
+          at < first->second.size() && comparison::identical(outputs[at].value, first->second[at].value);
+      if (!is_same) repetition.differing.insert(outputs[at].name);
+    }
+  }
+
   void compare_set(std::size_t set) {
     std::optional<diffing::SideRun> base;
     if (set == 0) {
@@ -481,10 +539,13 @@ class Comparison {
       base = answer(report_.base, set, {});
     }
     if (!base) return;
+    std::map<std::size_t, std::vector<NamedValue>> firsts;
+    note_repetition(report_.base, base->outputs, firsts);
     for (std::size_t i = report_.base + 1; i < sides_.size(); ++i) {
       if (is_stopped()) return;
       const auto run = answer(i, set, base->outputs);
       if (!run) continue;
+      note_repetition(i, run->outputs, firsts);
       SideReport& side = report_.sides[i];
       look_ahead(i);
       if (options_.on_step) options_.on_step("judging " + side.label);
@@ -521,7 +582,12 @@ class Comparison {
     Profile profile;
     std::function<Result<void>()> finish;
   };
-  std::map<std::size_t, Begun> begun_;  // comparisons of inner values, by side
+  struct Repetition {
+    std::size_t first = 0;            ///< side
+    std::set<std::string> differing;  ///< outputs
+  };
+  std::map<std::size_t, Repetition> repetitions_;  // by side
+  std::map<std::size_t, Begun> begun_;             // comparisons of inner values, by side
   std::size_t floor_side_ = 0;
   std::map<std::string, diffing::Draw> random_;  // outputs of the sides' models
   std::size_t input_side_ = 0;                   // the first with an ONNX model, whose inputs the sets have

@@ -252,6 +252,7 @@ Json side_json(const SideReport& side, const DiffReport& report, bool with_pictu
   json["first_guilty"] = side.first_culprit ? Json(*side.first_culprit) : Json();
   json["not_looked_at"] = side.not_looked_at;
   if (!side.layers_note.empty()) json["layers_note"] = side.layers_note;
+  if (!side.same_as.empty()) json["same_as"] = side.same_as;
   if (!side.repro.empty()) json["repro"] = side.repro;
   if (side.pass_trials.empty()) return json;
   json["wrong_passes"] = side.wrong_passes;

@@ -136,6 +136,7 @@ std::string diff_summary(const SideReport& side, const DiffReport& report) {
   std::string text =
       is_finding(side.verdict) ? finding_sentence(side, report) : counts_text(side) + conclusion(side, report);
   text += passes_sentence(side);
+  if (!side.same_as.empty()) text += "; the same bit for bit as " + side.same_as;
   if (side.failure) text += "; then it " + failure_sentence(side);
   return text;
 }
