@@ -90,6 +90,7 @@ class ReferenceSession : public exec::Session, public exec::PerturbedSamples {
             .seed = request.seed,
             .memory_limit = request.limits.memory,
             .time_limit = request.limits.time,
+            .time_spent = request.limits.spent,
             .iteration_limit = request.limits.iterations,
             .stop = request.stop,
             .taps = request.taps,

@@ -70,4 +70,9 @@ Result<void> check_backend(const std::string& name, const std::map<std::string, 
   return desc ? exec::check_options(*desc, options) : Result<void>();
 }
 
+bool runs_in_own_process(const std::string& name, const Context& context) {
+  const auto entry = all_backends().find(name, exec::settings_of(context.workers()));
+  return entry && entry->own_process;
+}
+
 }  // namespace onnxkit

@@ -118,6 +118,7 @@ exec::BackendDesc desc_of(const Found& found) {
   desc.options[without_pass_option] = {
       .help = "passes that the plan is made without, with + between their names", .fallback = "", .values = {}};
   desc.capabilities.in_memory = true;
+  desc.capabilities.profile = exec::ProfileDetail::step;
   desc.capabilities.math_modes = {exec::MathMode::declared, exec::MathMode::unrounded};
   return desc;
 }
@@ -243,7 +244,7 @@ class CudaBackend : public exec::Backend {
     if (!load.table) load.table = std::make_shared<spec::OpTable>();
     shared->precision = precision_named(option_of(options, precision_option)).value_or(Precision::f32);
     if (options.math == exec::MathMode::unrounded && shared->precision != Precision::f64)
-      return make_error("not-supported", "the backend cuda leaves values unrounded with precision=f64 only");
+      return make_error("not-supported", "the backend cuda runs unrounded (--wide) with precision=f64 only");
     shared->rounds = options.math == exec::MathMode::declared;
     if (shared->precision == Precision::f64) load.math = exec::MathMode::unrounded;  // of host steps
     shared->measures_engines = option_of(options, engines_option) == measured;

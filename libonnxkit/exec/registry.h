@@ -35,6 +35,7 @@ struct BackendEntry {
   bool listed = true;              ///< among the backends that are asked what is there
   bool named = true;               ///< users choose it by its name
   bool perturbed_samples = false;  ///< has this capability
+  bool own_process = false;        ///< likewise
 };
 
 /// The backends by name. Each layer with a backend has a file NAME_backend.cpp that exports register_NAME_backend(BackendRegistry&); CMake

@@ -16,6 +16,7 @@
 #include "checker/infer/inference.h"
 #include "libonnxkit/base/checked.h"
 #include "libonnxkit/base/dtype/dtype.h"
+#include "libonnxkit/exec/backend.h"
 #include "libonnxkit/exec/value_desc.h"
 #include "libonnxkit/inputs/bound_sizes.h"
 #include "libonnxkit/inputs/compared_numbers.h"
@@ -29,6 +30,7 @@ namespace onnxkit::inputs {
 namespace {
 
 constexpr std::uint64_t default_limit = std::uint64_t{4} << 30;
+constexpr std::size_t block = 4096;  // elements made at a time: whole bytes of every element type
 
 /// Numbers that do not depend on the standard library's distributions.
 class Random {
@@ -56,6 +58,7 @@ class Generator {
         table_(table),
         sizes_(choose_sizes(model, table, given, options.dims)),
         random_(options.seed),
+        options_(options),
         has_limit_(options.memory_limit != 0),
         bytes_left_(options.memory_limit != 0 ? options.memory_limit : default_limit) {
     checker::Collector collector;
@@ -154,6 +157,7 @@ class Generator {
     const auto dims = dims_of(type);
     if (!dims) return dims.error();
     const auto count = static_cast<std::size_t>(*checked_element_count(*dims));
+    if (auto limits = check_limits(); !limits) return limits.error();
     if (element == ElementType::string) return strings(*dims, count);
     std::vector<std::byte> bytes((count * static_cast<std::size_t>(storage_bits(element)) + 7) / 8);
     std::string description;
@@ -188,6 +192,7 @@ class Generator {
       default:
         description = integers(element, *dims, count, bytes);
     }
+    if (auto limits = check_limits(); !limits) return limits.error();
     auto tensor = Tensor::from_bytes(element, *dims, std::move(bytes));
     if (!tensor) return tensor.error();
     return GeneratedInput{Value(*std::move(tensor)), std::move(description)};
@@ -206,11 +211,24 @@ class Generator {
            apart * random_.normal();
   }
 
+  Result<void> check_limits() const {
+    if (options_.stop.stop_requested()) return exec::cancelled_run();
+    const bool is_limited = options_.time_limit.count() != 0;
+    if (is_limited && std::chrono::steady_clock::now() > options_.start + options_.time_limit)
+      return exec::late_run(options_.time_limit);
+    return {};
+  }
+
+  /// Up to the limits, which are to be checked behind it.
   template <class T, class F>
   void fill(ElementType type, std::size_t count, std::vector<std::byte>& bytes, F next) {
-    const auto values = std::make_unique<T[]>(count);
-    for (std::size_t i = 0; i < count; ++i) values[i] = next(i);
-    encode(type, std::span<const T>(values.get(), count), bytes);
+    const auto values = std::make_unique<T[]>(std::min(count, block));
+    const auto bits = static_cast<std::size_t>(storage_bits(type));
+    for (std::size_t first = 0; first < count && check_limits(); first += block) {
+      const std::size_t size = std::min(block, count - first);
+      for (std::size_t i = 0; i < size; ++i) values[i] = next(first + i);
+      encode(type, std::span<const T>(values.get(), size), std::span(bytes).subspan(first * bits / 8));
+    }
   }
 
   template <class F>
@@ -275,8 +293,12 @@ class Generator {
 
   Result<GeneratedInput> strings(const std::vector<std::int64_t>& dims, std::size_t count) {
     std::vector<std::string> words(count);
-    for (std::string& word : words) {
-      for (std::int64_t i = random_.between(3, 8); i > 0; --i) word += static_cast<char>('a' + random_.between(0, 25));
+    for (std::size_t at = 0; at < count; ++at) {
+      if (at % block == 0) {
+        if (auto limits = check_limits(); !limits) return limits.error();
+      }
+      for (std::int64_t i = random_.between(3, 8); i > 0; --i)
+        words[at] += static_cast<char>('a' + random_.between(0, 25));
     }
     auto tensor = Tensor::from_strings(dims, std::move(words));
     if (!tensor) return tensor.error();
@@ -289,6 +311,7 @@ class Generator {
   checker::DimPool pool_;
   checker::InferredModel inferred_;
   Random random_;
+  const GenerateOptions& options_;
   const bool has_limit_;
   std::uint64_t bytes_left_;
   std::string name_;

@@ -62,13 +62,18 @@ exec::LoadOptions load_options(const RunOptions& options, const std::vector<RunI
   return load;
 }
 
-/// A process of its own has limits of its own.
-exec::RunLimits run_limits(const exec::Capabilities& capabilities, const RunOptions& options) {
-  if (capabilities.own_process) return {.time = std::chrono::milliseconds(options.context.workers().limits.run_ms)};
+using Clock = std::chrono::steady_clock;
+
+/// Of a run whose inputs were asked for at `start`. A process of its own has limits of its own beside that of time.
+exec::RunLimits run_limits(const exec::Capabilities& capabilities, const RunOptions& options, Clock::time_point start) {
   const Limits limits = options.context.limits(options.limits);
-  return {.memory = limits.memory_bytes,
-          .time = std::chrono::milliseconds(limits.time_ms),
-          .iterations = limits.iterations};
+  const auto spent = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - start);
+  const std::chrono::milliseconds time(limits.time_ms);
+  if (!capabilities.own_process)
+    return {.memory = limits.memory_bytes, .time = time, .iterations = limits.iterations, .spent = spent};
+  const std::chrono::milliseconds own(options.context.workers().limits.run_ms);
+  const bool is_own = time.count() == 0 || (own.count() != 0 && own < time - spent);
+  return {.time = is_own ? own : time, .spent = is_own ? std::chrono::milliseconds(0) : spent};
 }
 
 exec::RunRequest run_request(const ir::Model& model, const RunOptions& options) {
@@ -98,15 +103,36 @@ Result<exec::ModelSource> tapped_source(const Model& model, const RunOptions& op
   return exec::ModelSource{.model = {owned, &owned->ir()}};
 }
 
-/// Runs it and fills in the report, which has the inputs.
-Result<void> run_on(exec::Backend& backend, const Model& model, const RunOptions& options, RunReport& report) {
-  const auto desc = backend.describe();
-  if (!desc) return desc.error();
-  const exec::Capabilities& can = desc->capabilities;
+/// What the options ask of a backend that does not offer it. Error not-supported.
+Result<void> check_capabilities(const exec::BackendDesc& backend, const RunOptions& options) {
+  const exec::Capabilities& can = backend.capabilities;
   const bool is_rounded =
       std::find(can.math_modes.begin(), can.math_modes.end(), exec::MathMode::unrounded) == can.math_modes.end();
-  if ((options.unrounded && is_rounded) || (options.on_node && can.profile != exec::ProfileDetail::node))
-    return make_error("not-supported", "only the reference supports unrounded runs and times per node");
+  if (options.unrounded && is_rounded) {
+    Error error = make_error("not-supported", fmt::format("the backend {} rounds numbers between nodes, so --wide does "
+                                                          "not apply to it",
+                                                          quote(backend.name)));
+    error.diagnostic.help = "-b reference and -b cuda:precision=f64 run unrounded";
+    return error;
+  }
+  if (!options.on_node || can.profile == exec::ProfileDetail::node) return {};
+  const bool has_steps = can.profile == exec::ProfileDetail::step;
+  Error error =
+      make_error("not-supported", fmt::format("the backend {} measures no times of nodes{}, so --profile does not "
+                                              "apply to it",
+                                              quote(backend.name), has_steps ? ", but of steps" : ""));
+  error.diagnostic.help = has_steps ? "onnxkit bench --profile shows its times by step"
+                                    : "onnxkit bench --profile shows times by step where the runtime measures them";
+  return error;
+}
+
+/// Runs it and fills in the report, which has the inputs; these were asked for at `start`.
+Result<void> run_on(exec::Backend& backend, const Model& model, const RunOptions& options, Clock::time_point start,
+                    RunReport& report) {
+  const auto desc = backend.describe();
+  if (!desc) return desc.error();
+  if (auto offered = check_capabilities(*desc, options); !offered) return offered.error();
+  const exec::Capabilities& can = desc->capabilities;
   const bool taps_as_outputs = !options.taps.empty() && !can.taps;
   // The session does not outlive this call, and the model does.
   const std::shared_ptr<const ir::Model> ir(std::shared_ptr<const void>(), &model.ir());
@@ -118,7 +144,7 @@ Result<void> run_on(exec::Backend& backend, const Model& model, const RunOptions
   report.prepare_seconds = (*session)->loaded().seconds;
 
   exec::RunRequest request = run_request(model.ir(), options);
-  request.limits = run_limits(can, options);
+  request.limits = run_limits(can, options, start);
   for (const RunInput& input : report.inputs) request.inputs.push_back({input.name, input.value});
   if (can.taps) {
     request.taps = options.taps;
@@ -202,6 +228,7 @@ void add_warnings(const ir::Model& model, const RunOptions& options, RunReport& 
 }  // namespace
 
 Result<CompletedInputs> complete_inputs(const Model& model, std::vector<NamedValue> given, const RunOptions& options) {
+  const auto start = Clock::now();
   const ir::Model& ir = model.ir();
   if (!ir.graph) return make_error("no-graph", "the model has no graph to run");
   if (auto error = ir::unknown_dimension(ir, options.dims)) return *std::move(error);
@@ -212,9 +239,14 @@ Result<CompletedInputs> complete_inputs(const Model& model, std::vector<NamedVal
   inputs::GeneratedInputs made;
   made.inputs.resize(values->size());
   if (options.make_up_inputs) {
-    auto generated = inputs::generate_inputs(
-        ir, options.context.table(), *values,
-        {.dims = *sizes, .seed = options.seed, .memory_limit = options.context.limits(options.limits).memory_bytes});
+    const Limits limits = options.context.limits(options.limits);
+    auto generated = inputs::generate_inputs(ir, options.context.table(), *values,
+                                             {.dims = *sizes,
+                                              .seed = options.seed,
+                                              .memory_limit = limits.memory_bytes,
+                                              .stop = options.stop,
+                                              .time_limit = std::chrono::milliseconds(limits.time_ms),
+                                              .start = start});
     if (!generated) return generated.error();
     made = *std::move(generated);
   }
@@ -238,18 +270,20 @@ Result<RunReport> run(const Model& model, std::vector<NamedValue> inputs, const 
   if (auto error = unknown_tap(*ir.graph, options.taps)) return *std::move(error);
 
   RunReport report;
+  const auto start = Clock::now();
   auto all = running::complete_inputs(model, std::move(inputs), options);
   if (!all) return all.error();
   report.inputs = std::move(all->inputs);
   const exec::BackendSettings settings = exec::settings_of(options.context.workers(), options.stop);
   const auto entry = all_backends().find(options.backend, settings);
   if (!entry) return entry.error();
-  const auto done = run_on(*entry->make(settings), model, options, report);
+  const auto done = run_on(*entry->make(settings), model, options, start, report);
   if (done && entry->name == "reference") add_warnings(ir, options, report);
   return done ? Result<RunReport>(std::move(report)) : with_chosen_sizes(done.error(), *all);
 }
 
 Result<PlanSummary> summarize_plan(const Model& model, std::vector<NamedValue> inputs, const RunOptions& options) {
+  const auto start = Clock::now();
   auto all = running::complete_inputs(model, std::move(inputs), options);
   if (!all) return all.error();
   const exec::BackendSettings settings = exec::settings_of(options.context.workers(), options.stop);
@@ -272,7 +306,7 @@ Result<PlanSummary> summarize_plan(const Model& model, std::vector<NamedValue> i
   // Without a plan for these inputs, or with more of them to come when it runs.
   if (is_incomplete || report->parts.empty()) {
     exec::RunRequest request = run_request(*ir, options);
-    request.limits = run_limits(desc->capabilities, options);
+    request.limits = run_limits(desc->capabilities, options, start);
     for (const RunInput& input : all->inputs) request.inputs.push_back({input.name, input.value});
     if (auto answer = (*session)->run(request); !answer) return with_chosen_sizes(answer.error(), *all);
     report = (*session)->plan_report();

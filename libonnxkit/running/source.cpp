@@ -154,6 +154,7 @@ Result<SourceReport> compare(const Model& model, std::vector<DiffSide> sides, st
   run.context = options.context;
   run.seed = options.seed;
   run.dims = chosen_sizes(model.ir(), options);
+  run.stop = options.stop;
   auto inputs = running::complete_inputs(model, {}, run);
   if (!inputs) return std::move(inputs).error();
   InputSet set;

@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <span>
@@ -49,7 +51,8 @@ class WorkerSession : public exec::Session {
  private:
   void prepare(const exec::RunRequest& request) {
     WorkerLimits limits = limits_;
-    if (request.limits.time.count() != 0) limits.run = request.limits.time;
+    constexpr std::chrono::milliseconds shortest{1};
+    if (request.limits.time.count() != 0) limits.run = std::max(request.limits.time - request.limits.spent, shortest);
     limits.stop = request.stop;
     worker_->set_limits(limits);
   }
@@ -143,9 +146,11 @@ void register_worker_backend(exec::BackendRegistry& registry) {
   registry.add_discovery([](const exec::BackendSettings& settings) {
     std::vector<exec::BackendEntry> entries;
     for (const WorkerProgram& program : find_workers(settings.worker_folders, settings.python)) {
-      entries.push_back({.name = program.name, .make = [program](const exec::BackendSettings& own) {
-                           return std::make_unique<WorkerBackend>(program, own);
-                         }});
+      entries.push_back(
+          {.name = program.name,
+           .make =
+               [program](const exec::BackendSettings& own) { return std::make_unique<WorkerBackend>(program, own); },
+           .own_process = true});
     }
     return entries;
   });

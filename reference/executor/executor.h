@@ -35,6 +35,7 @@ struct RunOptions {
   std::uint64_t seed = 0;                   ///< of random operators that name none themselves
   std::uint64_t memory_limit = 0;           ///< bytes of values alive at once, 0: none
   std::chrono::milliseconds time_limit{0};  ///< 0: none
+  std::chrono::milliseconds time_spent{0};  ///< of the limit, before the run
   std::uint64_t iteration_limit = 0;        ///< of one Loop, Scan or SequenceMap, 0: none
   std::stop_token stop = {};
   /// Values of the main graph to hand to on_value as soon as they exist; they are not kept.

@@ -110,7 +110,7 @@ Run::Run(const PreparedModel& prepared, const RunOptions& options, ThreadPool& t
       threads_(threads),
       memory_(std::move(memory)),
       noise_(noise),
-      deadline_(std::chrono::steady_clock::now() + options.time_limit) {}
+      deadline_(std::chrono::steady_clock::now() + options.time_limit - options.time_spent) {}
 
 Frame Run::start(std::span<const onnxkit::Value> inputs) {
   const ir::Graph& graph = *prepared_.model->graph;

@@ -120,14 +120,18 @@ Result<std::vector<BackendWord>> named_backends(const BenchArguments& arguments)
   return backends;
 }
 
-/// Error usage where --threads would change nothing.
-Result<ThreadOptions> thread_options(const std::vector<BackendWord>& named, const BenchArguments& arguments) {
+std::set<std::string> names_of(const std::vector<BackendWord>& named, const BenchArguments& arguments) {
   std::set<std::string> names;
   for (const BackendWord& backend : named) names.insert(backend.name);
   if (arguments.backends.empty()) names.insert({"reference", "onnxruntime"});
+  return names;
+}
+
+/// Error usage where --threads would change nothing.
+Result<ThreadOptions> thread_options(const std::vector<BackendWord>& named, const BenchArguments& arguments) {
   ThreadOptions threads;
   bool may_change = false;
-  for (const std::string& name : names) {
+  for (const std::string& name : names_of(named, arguments)) {
     for (const BackendInfo& info : backends({.context = arguments.bench.context, .names = {name}})) {
       if (info.available) threads[name] = info.options.contains("threads");
       may_change = may_change || !info.available || threads[name];
@@ -153,6 +157,13 @@ std::vector<BenchPlan> bench_plans(const BenchArguments& arguments) {
     }
   }
   return plans;
+}
+
+std::vector<std::string> backend_names(const BenchArguments& arguments) {
+  const auto named = named_backends(arguments);
+  if (!named) return {};
+  const auto names = names_of(*named, arguments);
+  return {names.begin(), names.end()};
 }
 
 Result<ThreadOptions> check_backends(const BenchArguments& arguments) {

@@ -26,6 +26,9 @@ using ThreadOptions = std::map<std::string, bool>;
 /// option. Errors: unknown-backend, unknown-option, usage (two numbers of threads for one backend, backends that nothing runs on).
 Result<ThreadOptions> check_backends(const BenchArguments& arguments);
 
+/// Names of all backends that run a model; none where check_backends finds a fault.
+std::vector<std::string> backend_names(const BenchArguments& arguments);
+
 /// What one plan measures.
 struct BenchSetup {
   std::vector<DiffSide> sides;

@@ -16,6 +16,7 @@
 #include "tools/command.h"
 #include "tools/options/choice.h"
 #include "tools/options/duration.h"
+#include "tools/options/number.h"
 
 namespace onnxkit::tools {
 namespace {
@@ -90,6 +91,7 @@ Outcome run_bench(BenchArguments& arguments, const CLI::App& command) {
   }
   const auto threads = check_backends(arguments);
   if (!threads) return reporter(threads.error());
+  warn_of_unused_limits(command, backend_names(arguments), arguments.bench.context);
   const auto sweep = run_sweep(arguments, *threads);
   return sweep ? finish_sweep(*sweep, baseline, *most, arguments) : reporter(sweep.error());
 }
@@ -116,12 +118,14 @@ void add_measuring(CLI::App& command, BenchArguments& arguments) {
                   "Sizes of the first axis of every input that leaves it open; each is measured")
       ->type_name("N,...")
       ->delimiter(',')
+      ->allow_extra_args(false)
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 31));
   command
       .add_option("--threads", arguments.threads,
                   "Numbers of threads of every backend that has this option; each is measured")
       ->type_name("N,...")
       ->delimiter(',')
+      ->allow_extra_args(false)
       ->check(CLI::Range(1, 1024));
   add_share(command, "--precision-goal", arguments.bench.precision_goal, 0.0001, 1,
             "Measure until the 95 % interval of each median is at most this share of it to both sides");
@@ -129,7 +133,8 @@ void add_measuring(CLI::App& command, BenchArguments& arguments) {
                ZeroDuration::refused);
   command.add_option("--seed", arguments.bench.seed, "Seed of generated inputs, of the order of runs and of the noise")
       ->type_name("N")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->check(whole_number);
   command.add_flag("--profile", arguments.bench.profiles,
                    "Also tell how long each operator and step takes, and what the machine could do");
   command.add_flag("--samples", arguments.bench.keeps_runs,
@@ -186,7 +191,8 @@ void register_bench(CommandList& list) {
                    "onnxruntime:optimization=none; the first is what others are compared with. Default: "
                    "reference,onnxruntime; the reference alone where models are measured together")
       ->type_name("NAME,...")
-      ->delimiter(',');
+      ->delimiter(',')
+      ->allow_extra_args(false);
   add_measuring(*command, *arguments);
   add_inputs(*command, arguments->inputs);
   add_inference(*command, arguments->inference);

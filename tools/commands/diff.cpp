@@ -11,6 +11,7 @@
 #include "tools/command.h"
 #include "tools/interrupt.h"
 #include "tools/model_file.h"
+#include "tools/options/bytes.h"
 #include "tools/options/choice.h"
 #include "tools/options/diff_files.h"
 #include "tools/options/inference.h"
@@ -215,7 +216,7 @@ Result<void> check_files(const DiffArguments& arguments, const std::vector<DiffS
   return check_repro(arguments.diff.repro, inputs);
 }
 
-Outcome run_diff(DiffArguments& arguments) {
+Outcome run_diff(const CLI::App& command, DiffArguments& arguments) {
   auto context = Context::make({.schemas = arguments.inference.schemas, .workers = worker_settings(arguments.workers)});
   if (!context) return reporter(arguments)(context.error());
   arguments.diff.context = *std::move(context);
@@ -223,6 +224,9 @@ Outcome run_diff(DiffArguments& arguments) {
   auto sides = sides_of(arguments);
   if (!sides) return reporter(arguments)(sides.error());
   if (auto checked = check_files(arguments, *sides); !checked) return reporter(arguments)(checked.error());
+  std::vector<std::string> backends;
+  for (const DiffSide& side : *sides) backends.push_back(side.backend);
+  warn_of_unused_limits(command, backends, arguments.diff.context);
   const auto with_model = std::find_if(sides->begin(), sides->end(), [](const DiffSide& side) { return side.model; });
   if (with_model == sides->end())
     return reporter(arguments)(
@@ -307,7 +311,8 @@ void add_criteria(CLI::App& command, DiffArguments& arguments) {
           "Arithmetic whose rounding may explain a deviation; default: float32 and the arithmetic that the backend "
           "reports")
       ->type_name("NAME,...")
-      ->delimiter(',');
+      ->delimiter(',')
+      ->allow_extra_args(false);
   command.add_option("--replicas", arguments.diff.perturbed_samples, "Perturbed runs that estimate the noise floor")
       ->type_name("N")
       ->capture_default_str()
@@ -326,7 +331,8 @@ void add_sides(CLI::App& command, DiffArguments& arguments) {
                   "What runs each ONNX model: names such as reference,onnxruntime,openvino, each with options as in "
                   "onnxruntime:optimization=none:threads=1")
       ->type_name("NAME,...")
-      ->delimiter(',');
+      ->delimiter(',')
+      ->allow_extra_args(false);
   command
       .add_option(
           "--self", arguments.self,
@@ -352,7 +358,8 @@ void add_sets(CLI::App& command, DiffArguments& arguments) {
       ->excludes("--set");
   command.add_option("--seed", arguments.diff.seed, "Seed of generated inputs and of the noise")
       ->type_name("N")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->check(whole_number);
   command.add_flag("--recorded", arguments.recorded, "Also compare with output_0.pb ... of the input folders");
 }
 
@@ -382,12 +389,9 @@ void add_runs(CLI::App& command, DiffArguments& arguments) {
       ->type_name("N")
       ->capture_default_str()
       ->check(CLI::Range(0, 1024));
-  command
-      .add_option("--memory-limit", arguments.diff.limits.memory_bytes,
-                  "Memory limit for values in the reference and for .npz files, such as 2GiB; default: no limit for "
-                  "values, a quarter of the memory for files")
-      ->type_name("BYTES")
-      ->transform(CLI::AsSizeValue(false));
+  add_bytes(command, "--memory-limit", arguments.diff.limits.memory_bytes,
+            "Memory limit for values in the reference and for .npz files, such as 2GiB; default: no limit for values, "
+            "a quarter of the memory for files");
   command.add_flag("--allow-outside-data", arguments.diff.allow_outside_data,
                    "Allow external data outside the model's folder");
 }
@@ -418,7 +422,7 @@ void register_diff(CommandList& list) {
       "  onnxkit diff model.onnx torch:net.pt2                 compared with its source\n"
       "  onnxkit diff model.onnx -b onnxruntime:optimization=none,onnxruntime:optimization=all\n"
       "  onnxkit diff model.onnx --self onnxruntime            is it deterministic?");
-  list.add(command, [arguments] { return run_diff(*arguments); });
+  list.add(command, [command, arguments] { return run_diff(*command, *arguments); });
 }
 
 }  // namespace onnxkit::tools

@@ -13,6 +13,7 @@
 #include "tools/model_file.h"
 #include "tools/options/choice.h"
 #include "tools/options/inference.h"
+#include "tools/options/limits.h"
 #include "tools/options/sides.h"
 #include "tools/progress.h"
 #include "tools/report/inspect/inspect.h"
@@ -30,6 +31,8 @@ struct InspectArguments {
   bool by_layer = false, plan = false;
   std::string backend = "cpu";
   std::vector<std::string> reports;
+  Limits limits;  ///< of the run that a plan may need
+  bool allow_outside_data = false;
   InferenceOptions inference;
   Notes notes = Notes::usual;
 };
@@ -91,7 +94,7 @@ Result<std::string> describe(const InspectArguments& arguments) {
   auto report = inspect(*model, {.dims = *dims,
                                  .values = arguments.format == Drawing::json || arguments.format == Drawing::html,
                                  .context = *context});
-  if (!report) return report.error();
+  if (!report) return in_file(report.error(), arguments.model);
   report->path = arguments.model;  // standard input and pipes have none
   progress.next(drawing_label(*report, arguments.format));
   const auto text = render(*report, arguments);
@@ -116,10 +119,12 @@ Result<std::string> describe_plan(const InspectArguments& arguments) {
   options.backend_options = backend->options;
   options.context = *std::move(context);
   options.dims = *std::move(dims);
+  options.limits = arguments.limits;
+  options.allow_outside_data = arguments.allow_outside_data;
   options.stop = interrupt.token();
   if (is_binary_file(arguments.model)) options.unchanged_file = arguments.model;
   const auto summary = summarize_plan(*model, {}, options);
-  if (!summary) return summary.error();
+  if (!summary) return in_file(summary.error(), arguments.model);
   return arguments.format == Drawing::json ? plan_json(arguments.model, *summary)
                                            : plan_text(arguments.model, *summary);
 }
@@ -193,7 +198,7 @@ void register_inspect(CommandList& list) {
                     "Also print a table of the main graph's nodes: multiply-adds, parameters, bytes of outputs");
   command->add_flag("--plan", arguments->plan,
                     "Show the plan of a backend instead: what its passes fused and what they did not, with the reason, "
-                    "and the steps, for sizes as in run");
+                    "and the steps, for sizes as in run; runs models with loops or with sizes that only a run tells");
   command
       ->add_option("--backend,-b", arguments->backend,
                    "Whose plan: cpu or cuda, with options as in cpu:without-pass=recognise_gelu")
@@ -205,6 +210,11 @@ void register_inspect(CommandList& list) {
                    "repeated")
       ->type_name("FILE")
       ->allow_extra_args(false);
+  add_limits(*command, arguments->limits, "--plan");
+  command
+      ->add_flag("--allow-outside-data", arguments->allow_outside_data,
+                 "Allow external data outside the model's folder")
+      ->needs("--plan");
   add_inference(*command, arguments->inference);
   add_notes(*command, arguments->notes);
   command->footer(

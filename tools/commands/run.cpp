@@ -11,9 +11,10 @@
 #include "tools/command.h"
 #include "tools/interrupt.h"
 #include "tools/model_file.h"
-#include "tools/options/duration.h"
 #include "tools/options/inference.h"
 #include "tools/options/inputs.h"
+#include "tools/options/limits.h"
+#include "tools/options/number.h"
 #include "tools/options/output.h"
 #include "tools/options/sides.h"
 #include "tools/options/workers.h"
@@ -62,8 +63,12 @@ Result<void> choose_backend(const RunArguments& arguments, RunOptions& options) 
   return {};
 }
 
-/// Standard input is read once; --output is an archive of numpy arrays whatever its name says.
+/// Standard input is read once, and one thing goes to standard output; --output is an archive of numpy arrays whatever its name says.
 Result<void> check_streams(const RunArguments& arguments) {
+  if (arguments.dump_plan && arguments.format.format == Format::json)
+    return make_error("usage", "--dump-plan prints text: onnxkit inspect --plan --format json prints a plan as JSON");
+  if (arguments.dump_plan && arguments.output == "-")
+    return make_error("usage", "--dump-plan and --output - both write to standard output: choose one");
   const auto& words = arguments.inputs.inputs;
   const auto readers = std::count_if(words.begin(), words.end(),
                                      [](const std::string& word) { return word == "-" || word.ends_with("=-"); });
@@ -77,7 +82,14 @@ Result<void> check_streams(const RunArguments& arguments) {
   return error;
 }
 
-Outcome run_run(RunArguments& arguments) {
+/// A backend in this process has no limit of its own for a request: it is that of the run.
+void take_run_limit(const CLI::App& command, RunArguments& arguments) {
+  const std::uint64_t limit = arguments.workers.settings.limits.run_ms;
+  std::uint64_t& time = arguments.run.limits.time_ms;
+  if (command.count("--run-limit") > 0 && (time == 0 || limit < time)) time = limit;
+}
+
+Outcome run_run(const CLI::App& command, RunArguments& arguments) {
   if (auto sound = check_streams(arguments); !sound) return reporter(arguments)(sound.error());
   auto model = open_model(arguments.model);
   if (!model) return reporter(arguments)(model.error());
@@ -85,12 +97,14 @@ Outcome run_run(RunArguments& arguments) {
   auto given = read_given(*model, arguments.inputs.inputs, arguments.inputs);
   if (!given) return reporter(arguments)(given.error());
 
+  take_run_limit(command, arguments);
   RunOptions options = arguments.run;
   auto dims = declare_dims(*model, arguments.inference.dims, DeclaredSizes::keep);
   if (!dims) return reporter(arguments)(dims.error());
   options.dims = *std::move(dims);
   options.make_up_inputs = !arguments.inputs.given_only;
   if (auto chosen = choose_backend(arguments, options); !chosen) return reporter(arguments)(chosen.error());
+  warn_of_unused_limits(command, {options.backend}, options.context);
   if (is_binary_file(arguments.model)) options.unchanged_file = arguments.model;
   std::vector<NamedValue> tapped;
   options.on_value = [&](std::string_view name, const Value& value) -> Result<void> {
@@ -107,10 +121,7 @@ Outcome run_run(RunArguments& arguments) {
     return run(*model, *std::move(given), options);
   }();
   if (!report) {
-    Error error = report.error();
-    if (error.diagnostic.location.file.empty())
-      error.diagnostic.location.file = arguments.model == "-" ? standard_input_name : arguments.model;
-    return reporter(arguments)(error);
+    return reporter(arguments)(in_file(report.error(), arguments.model));
   }
   report->outputs.insert(report->outputs.end(), std::make_move_iterator(tapped.begin()),
                          std::make_move_iterator(tapped.end()));
@@ -120,8 +131,8 @@ Outcome run_run(RunArguments& arguments) {
   }
   if (arguments.dump_plan) {
     if (report->plan.empty())
-      return reporter(arguments)(
-          make_error("not-supported", "the backend " + quote(options.backend) + " makes no plan"));
+      return reporter(arguments)(in_file(
+          make_error("not-supported", "the backend " + quote(options.backend) + " makes no plan"), arguments.model));
     std::fputs(report->plan.c_str(), stdout);
     return Outcome::ok;
   }
@@ -133,23 +144,6 @@ Outcome run_run(RunArguments& arguments) {
   }
   if (arguments.profile) std::fputs(profile_text(std::move(times)).c_str(), stderr);
   return Outcome::ok;
-}
-
-void add_limits(CLI::App& command, RunArguments& arguments) {
-  command.add_option("--threads", arguments.run.limits.threads, "Threads to use; 0: all cores")
-      ->type_name("N")
-      ->capture_default_str()
-      ->check(CLI::Range(0, 1024));
-  command
-      .add_option("--memory-limit", arguments.run.limits.memory_bytes,
-                  "Memory limit for values, such as 2GiB; default: no limit")
-      ->type_name("BYTES")
-      ->transform(CLI::AsSizeValue(false));
-  add_duration(command, "--time-limit", arguments.run.limits.time_ms, "Time limit of the run",
-               ZeroDuration::means_no_limit);
-  command
-      .add_option("--iteration-limit", arguments.run.limits.iterations, "Iteration limit of loops; default: no limit")
-      ->type_name("N");
 }
 
 }  // namespace
@@ -175,14 +169,19 @@ void register_run(CommandList& list) {
       ->capture_default_str();
   command->add_option("--seed", arguments->run.seed, "Seed of generated inputs and of random operators")
       ->type_name("N")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->check(whole_number);
   command->add_flag("--wide", arguments->run.unrounded,
                     "Do not round floating-point numbers between nodes; floating-point outputs are float64");
   command->add_flag("--profile", arguments->profile, "Print the time per operator and node to standard error");
   command->add_flag("--dump-plan", arguments->dump_plan, "Print the plan of the backend, not the outputs");
   command->add_flag("--allow-outside-data", arguments->run.allow_outside_data,
                     "Allow external data outside the model's folder");
-  add_limits(*command, *arguments);
+  command->add_option("--threads", arguments->run.limits.threads, "Threads to use; 0: all cores")
+      ->type_name("N")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 1024));
+  add_limits(*command, arguments->run.limits);
   add_workers(*command, arguments->workers);
   add_worker_limits(*command, arguments->workers);
   add_inference(*command, arguments->inference);
@@ -196,7 +195,7 @@ void register_run(CommandList& list) {
       "  onnxkit run model.onnx -i x=x.npy -o out.npz            from and to numpy\n"
       "  onnxkit run model.onnx -i test_data_set_0 --output-dir out\n"
       "  onnxkit run model.onnx -i image=cat.jpg --mean 0.485 0.456 0.406 --std 0.229 0.224 0.225");
-  list.add(command, [arguments] { return run_run(*arguments); });
+  list.add(command, [command, arguments] { return run_run(*command, *arguments); });
 }
 
 }  // namespace onnxkit::tools

@@ -1,8 +1,15 @@
 #include "tools/options/workers.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 
+#include "onnxkit/diff.h"
+#include "tools/options/bytes.h"
 #include "tools/options/duration.h"
 
 namespace onnxkit::tools {
@@ -41,22 +48,34 @@ void add_workers(CLI::App& command, WorkerOptions& options) {
                   "Interpreter for Python backends; default: ONNXKIT_PYTHON, else python3")
       ->type_name("PATH")
       ->group("Backends");
-  add_time(command, "--start-limit", options.settings.limits.start_ms, "Time limit for starting a backend");
+  add_time(command, "--start-limit", options.settings.limits.start_ms,
+           "Time limit for starting a backend that runs in a process of its own");
 }
 
 void add_worker_limits(CLI::App& command, WorkerOptions& options) {
-  add_time(command, "--load-limit", options.settings.limits.load_ms, "Time limit for loading a model");
-  add_time(command, "--run-limit", options.settings.limits.run_ms, "Time limit for one run request");
-  command
-      .add_option("--worker-memory", options.settings.limits.memory_bytes,
-                  "Memory limit for the processes of a backend, such as 8GiB; default: 0 (no limit)")
-      ->type_name("BYTES")
-      ->transform(CLI::AsSizeValue(false))
+  add_time(command, "--load-limit", options.settings.limits.load_ms,
+           "Time limit for loading a model in a backend that runs in a process of its own");
+  add_time(command, "--run-limit", options.settings.limits.run_ms, "Time limit for one run request, in every backend");
+  add_bytes(command, "--worker-memory", options.settings.limits.memory_bytes,
+            "Memory limit for a backend that runs in processes of its own, such as 8GiB; default: 0 (no limit)")
       ->group("Backends");
   command
       .add_flag("--trust", options.settings.trust_files,
                 "Also load files of other frameworks that run code when they are loaded, such as pickled objects")
       ->group("Backends");
+}
+
+void warn_of_unused_limits(const CLI::App& command, const std::vector<std::string>& backends, const Context& context) {
+  std::vector<std::string> unused;
+  for (const char* option : {"--start-limit", "--load-limit", "--worker-memory"}) {
+    if (command.count(option) > 0) unused.emplace_back(option);
+  }
+  const auto is_apart = [&](const std::string& name) { return runs_in_own_process(name, context); };
+  if (unused.empty() || std::any_of(backends.begin(), backends.end(), is_apart)) return;
+  std::fputs(fmt::format("onnxkit {}: warning: {} {} only backends that run in processes of their own\n",
+                         command.get_name(), fmt::join(unused, " and "), unused.size() == 1 ? "limits" : "limit")
+                 .c_str(),
+             stderr);
 }
 
 WorkerSettings worker_settings(const WorkerOptions& options) {

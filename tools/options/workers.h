@@ -1,5 +1,8 @@
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "onnxkit/context.h"
 
 namespace CLI {
@@ -19,6 +22,9 @@ void add_workers(CLI::App& command, WorkerOptions& options);
 
 /// `--load-limit TIME`, `--run-limit TIME`, `--worker-memory BYTES` and `--trust`, for commands that run models.
 void add_worker_limits(CLI::App& command, WorkerOptions& options);
+
+/// Prints a warning when limits of worker processes were set and none of the backends runs in one.
+void warn_of_unused_limits(const CLI::App& command, const std::vector<std::string>& backends, const Context& context);
 
 /// With what the command line left open: the interpreter from ONNXKIT_PYTHON, else python3, and as the last folder that of onnxkit,
 /// share/onnxkit/workers beside the program's own.

@@ -219,6 +219,8 @@ struct SideReport {
   std::vector<PassTrial> pass_trials;        ///< with DiffOptions::passes
   /// Of the backend's plan: the outputs are wrong with them and right without. Empty where they are right, or wrong without any pass.
   std::vector<std::string> wrong_passes;
+  /// Label of the first side with the same backend and model, where that is not the base and gave the same outputs bit for bit on all sets.
+  std::string same_as;
   std::string repro;                   ///< folder that shows the first culprit alone
   std::optional<Error> repro_failure;  ///< why that folder could not be written
 };
@@ -265,5 +267,8 @@ ONNXKIT_API std::vector<BackendInfo> backends(const BackendQuery& query);
 /// none's fault here. Errors: unknown-backend, unknown-option.
 ONNXKIT_API Result<void> check_backend(const std::string& name, const std::map<std::string, std::string>& options,
                                        const Context& context);
+
+/// Whether the limits of the context's workers hold for this backend; it is not started. False for an unknown one.
+ONNXKIT_API bool runs_in_own_process(const std::string& name, const Context& context);
 
 }  // namespace onnxkit

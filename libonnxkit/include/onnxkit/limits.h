@@ -8,7 +8,7 @@ namespace onnxkit {
 struct Limits {
   int threads = 0;                 ///< 0 in the context, too: all cores that this process may use
   std::uint64_t memory_bytes = 0;  ///< of values alive at once
-  std::uint64_t time_ms = 0;       ///< of one run
+  std::uint64_t time_ms = 0;       ///< of one run, the generation of its inputs included
   std::uint64_t iterations = 0;    ///< passes of one loop
 };
 

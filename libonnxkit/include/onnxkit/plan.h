@@ -55,7 +55,8 @@ struct PlanSummary {
   std::vector<PlanPart> parts;
 };
 
-/// What a backend makes of a model for inputs of these sizes, as `run` would complete them. The model runs only where sizes depend on results. Errors:
+/// What a backend makes of a model for inputs of these sizes, as `run` would complete them. The model runs where sizes depend on results and
+/// where nodes have bodies, whose plans are made then, within the limits of the options. Errors:
 /// those of run; not-supported for a backend that makes no plan.
 ONNXKIT_API Result<PlanSummary> summarize_plan(const Model& model, std::vector<NamedValue> inputs,
                                                const RunOptions& options = {});

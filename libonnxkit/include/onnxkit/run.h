@@ -28,7 +28,7 @@ struct NodeTime {
 
 struct RunOptions {
   /// "reference", or a worker: "onnxruntime", "openvino" ... (docs/backends.md), which offers none of unrounded and on_node and keeps the limits of the
-  /// context's workers in place of `limits`.
+  /// context's workers in place of `limits`, but for that of time.
   std::string backend = "reference";
   std::map<std::string, std::string> backend_options = {};
   Context context = {};
@@ -75,7 +75,8 @@ struct CompletedInputs {
 };
 
 /// A value for each input of the main graph, in order: what is given, else made up (kind none where an initializer gives it, or
-/// without make_up_inputs). Errors: unknown-input, input-missing, unknown-dimension.
+/// without make_up_inputs). Errors: unknown-input, input-missing, unknown-dimension, cancelled,
+/// time-limit.
 ONNXKIT_API Result<CompletedInputs> complete_inputs(const Model& model, std::vector<NamedValue> given,
                                                     const RunOptions& options = {});
 
