@@ -5,13 +5,13 @@
 namespace onnxkit::plan {
 namespace {
 
-constexpr std::int64_t largest = std::int64_t{1} << 30;
+constexpr std::int64_t largest_of_window = std::int64_t{1} << 30;
 
 /// Products of two such numbers and of the sizes of an image do not overflow.
 void require_small(const Dims& numbers, std::size_t count) {
   if (numbers.size() != count) throw Misfit("a window of another number of axes");
   for (const std::int64_t number : numbers)
-    if (number < 0 || number > largest) throw Misfit("a window that is too large");
+    if (number < 0 || number > largest_of_window) throw Misfit("a window that is too large");
 }
 
 }  // namespace
@@ -21,7 +21,7 @@ Window window_geometry(LowerCall& call, Dims kernel) {
   Window g{std::move(kernel), call.integers("strides").value_or(Dims(axes, 1)),
            call.integers("dilations").value_or(Dims(axes, 1)), call.integers("pads").value_or(Dims(2 * axes, 0))};
   for (const Dims* numbers : {&g.kernel, &g.strides, &g.dilations}) require_small(*numbers, axes);
-  if (element_count(g.kernel) > largest) throw Misfit("a window that is too large");
+  if (element_count(g.kernel) > largest_of_window) throw Misfit("a window that is too large");
   const auto mode = call.string("auto_pad");
   if (mode == "SAME_UPPER" || mode == "SAME_LOWER") {
     const Dims& in = call.input_dims(0);
