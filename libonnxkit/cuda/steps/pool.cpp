@@ -46,8 +46,9 @@ Result<std::vector<Launch>> write_pool(const plan::Step& step, const Preparation
   text += indent + body;
   if (!p.is_maximum && !p.counts_padding) text += indent + "++divisor;\n";
   text += window.end_taps("    ");
-  text += fmt::format("    y[{}] = {};\n{}}}\n", loop.place(to),
-                      stored(to.type, lane, p.is_maximum ? "result" : "result / (divisor > 1 ? divisor : 1)"), loop.end());
+  text +=
+      fmt::format("    y[{}] = {};\n{}}}\n", loop.place(to),
+                  stored(to.type, lane, p.is_maximum ? "result" : "result / (divisor > 1 ? divisor : 1)"), loop.end());
   Launch launch;
   launch.text = std::move(text);
   launch.operands = operands_of(step);
