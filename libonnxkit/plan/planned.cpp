@@ -144,14 +144,20 @@ Result<void> PlannedRun::may_go_on() const {
 
 namespace {
 
-/// All that build() looks at: of the items of a sequence it takes the type of the first.
-void add_to_key(std::string& key, const Value& value, bool has_content) {
+/// What of a value a plan is made for.
+enum class KeyDetail : std::uint8_t { type, sizes, content };
+
+/// All that build() looks at: of the items of a sequence the type of the first.
+void add_to_key(std::string& key, const Value& value, KeyDetail detail) {
   key += fmt::format("{} {} ", static_cast<int>(value.kind), static_cast<int>(value.declared));
-  if (!value.items.empty()) add_to_key(key, value.items.front(), has_content);
+  if (!value.items.empty())
+    add_to_key(key, value.items.front(), value.kind == ValueKind::sequence ? KeyDetail::type : detail);
   if (!value.is_tensor()) return;
-  key += fmt::format("{} {}", static_cast<int>(value.tensor.type()), fmt::join(value.tensor.dims(), ","));
+  key += fmt::format("{} {}", static_cast<int>(value.tensor.type()), value.tensor.dims().size());
+  if (detail == KeyDetail::type) return;
+  key += fmt::format(" {}", fmt::join(value.tensor.dims(), ","));
   constexpr std::int64_t most = 64;
-  if (!has_content || value.tensor.size() > most || is_floating(value.tensor.type())) return;
+  if (detail != KeyDetail::content || value.tensor.size() > most || is_floating(value.tensor.type())) return;
   const auto bytes = value.tensor.bytes();
   key.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
 }
@@ -162,7 +168,7 @@ std::string Planned::key_of(const std::vector<NamedValue>& given) const {
   std::string key;
   for (const NamedValue& input : given) {
     key += fmt::format("{} {}:", input.name.size(), input.name);
-    add_to_key(key, input.value, is_rest_);
+    add_to_key(key, input.value, is_rest_ ? KeyDetail::content : KeyDetail::sizes);
     key += ';';
   }
   return key;

@@ -129,6 +129,30 @@ TEST_CASE("memory is bounded by the limits of control groups") {
   CHECK(usable_memory(root.path()) == 4096);
 }
 
+TEST_CASE("a watch ends loops on any thread, and only while it lives") {
+  for (const int threads : {1, 3}) {
+    CAPTURE(threads);
+    ThreadPool pool(threads);
+    std::atomic<std::int64_t> done = 0;
+    const auto count = [&](std::int64_t first, std::int64_t last) { done += last - first; };
+    {
+      const ThreadPool::Watch watch([&] { return done >= 100; });
+      CHECK_THROWS_AS(pool.for_range(100'000, 1, count), ThreadPool::Interrupted);
+      CHECK(done < 100'000);
+      done = 0;
+      {
+        const ThreadPool::Watch never([] { return false; });
+        pool.for_range(1000, 7, count);
+        CHECK(done == 1000);
+      }
+      CHECK_THROWS_AS(pool.for_range(1000, 7, count), ThreadPool::Interrupted);
+    }
+    done = 0;
+    pool.for_range(100'000, 1, count);
+    CHECK(done == 100'000);
+  }
+}
+
 TEST_CASE("cores are bounded by the quotas of control groups") {
   const TempFolder root;
   const auto put = [&](const char* path, const char* text) { put_file(root / path, text); };

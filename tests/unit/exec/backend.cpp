@@ -155,6 +155,29 @@ TEST_CASE("reference: inputs and outputs are described, wanted ones and taps are
   CHECK(code_of(session->run(request)) == "input-missing");
 }
 
+TEST_CASE("cpu: plans go by the sizes of what an optional holds") {
+  auto session = *backend("cpu")->load(
+      {.model = parse("g (optional(float[n]) a) => (float[m] y) { x = OptionalGetElement (a) y = Neg (x) }")}, {});
+  for (const std::vector<float>& numbers : {std::vector<float>{1, 2}, {3, 4, 5}, {6}}) {
+    const auto answer = session->run({.inputs = {{"a", Value::optional(Value(floats(numbers)))}}});
+    REQUIRE(answer);
+    CHECK(answer->outputs[0].value.tensor.size() == static_cast<std::int64_t>(numbers.size()));
+  }
+}
+
+TEST_CASE("cpu: a memory limit counts packed weights") {
+  auto session =
+      *backend("cpu")->load({.model = parse("g (float[1, 64] a) => (float[1, 64] y) <int64[2] s = {64, 64}> {"
+                                            " w = ConstantOfShape <value = float[1] {2}> (s) y = MatMul (a, w) }")},
+                            {});
+  exec::RunRequest request;
+  request.inputs = {{"a", floats({1, 64}, std::vector<float>(64, 1))}};
+  request.limits.memory = 4096;
+  CHECK(code_of(session->run(request)) == "memory-limit");
+  request.limits.memory = 1 << 20;
+  CHECK(session->run(request));
+}
+
 TEST_CASE("reference: what it cannot load is refused") {
   const auto reference = backend("reference");
   const auto model = parse(network);

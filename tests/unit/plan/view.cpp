@@ -57,6 +57,20 @@ TEST_CASE("broadcasting adds axes and repeats those of one element") {
   CHECK(view.strides == Dims{0, 1, 0});
 }
 
+TEST_CASE("a view is not asked for elements that it has not") {
+  const View view = contiguous({2, 3});
+  const Dims narrow = {3}, other = {2, 4};
+  CHECK_FALSE(plan::try_reshaped(view, {2, 4}));
+  CHECK_THROWS_AS(plan::reshaped(view, {7}), plan::Misfit);
+  CHECK_THROWS_AS(plan::sliced(view, 1, 1, 1, 3), plan::Misfit);
+  CHECK_THROWS_AS(plan::sliced(view, 1, -1, 1, 1), plan::Misfit);
+  CHECK_THROWS_AS(plan::sliced(view, 2, 0, 1, 1), plan::Misfit);
+  CHECK_THROWS_AS(plan::broadcast_to(view, narrow), plan::Misfit);
+  CHECK_THROWS_AS(plan::broadcast_to(view, other), plan::Misfit);
+  const Dims endless = {std::int64_t{1} << 40, std::int64_t{1} << 40};
+  CHECK_THROWS_AS(plan::element_count(endless), plan::Misfit);
+}
+
 TEST_CASE("loops join what lies side by side in all views") {
   const View first = contiguous({2, 3, 4}), second = contiguous({2, 3, 4});
   const Dims wide = {2, 3, 4};
