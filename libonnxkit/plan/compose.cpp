@@ -109,6 +109,13 @@ View taken(LowerCall& call, const View& view, std::size_t axis, std::span<const 
   return permuted(reshaped(result, std::move(dims)), back);
 }
 
+View taken_by_blocks(LowerCall& call, const View& view, std::size_t axis, std::int64_t block, std::int64_t size) {
+  call.spend_on_tables(size, sizeof(std::int64_t));
+  std::vector<std::int64_t> positions;
+  for (std::int64_t i = 0; i < size; ++i) positions.push_back(i / block);
+  return taken(call, view, axis, positions);
+}
+
 View reduced(LowerCall& call, Reduction reduction, const View& view, const std::vector<bool>& goes) {
   Dims order, kept;
   for (const bool going : {false, true}) {
@@ -191,29 +198,34 @@ std::optional<View> normalized_groups(LowerCall& call, const View& x, std::int64
   return reshaped_or_copied(call, result, x.dims);
 }
 
-View first_greatest(LowerCall& call, const View& x, std::size_t axis) {
+View extreme_positions(LowerCall& call, Reduction extreme, const View& x, std::size_t axis, bool takes_last) {
   const std::vector<bool> goes = only_axis(x.rank(), axis);
   const Lane lane = lane_of(x.type);
-  const View positions = positions_along(call, x.dims, axis);
   Dims kept = x.dims;
   kept[axis] = 1;
-  View keys = x;
-  if (lane != Lane::i64) {
-    constexpr double infinite = std::numeric_limits<double>::infinity();
-    Expression key;
-    const Expression::Number number = key.input(0, lane);
-    const Expression::Number is_first = key.apply(Operation::equal, key.input(1, Lane::i64), key.integer(0));
-    const Expression::Number extreme =
-        key.apply(Operation::select, is_first, key.constant(lane, infinite), key.constant(lane, -infinite));
-    key.apply(Operation::select, key.apply(Operation::is_nan, number), extreme, number);
-    keys = mapped(call, key, {x, positions}, x.type, x.dims);
-  }
-  const View most = reshaped(reduced(call, Reduction::maximum, keys, goes), kept);
-  Expression places;
-  const Expression::Number is_best = places.apply(Operation::equal, places.input(0, lane), places.input(1, lane));
-  places.apply(Operation::select, is_best, places.input(2, Lane::i64), places.integer(x.dims[axis]));
-  const View found = mapped(call, places, {keys, most, positions}, ElementType::int64, x.dims);
-  return reshaped(reduced(call, Reduction::minimum, found, goes), kept);
+  const View best = reshaped(reduced(call, extreme, x, goes), kept);
+  Expression e;
+  const Expression::Number number = e.input(0, lane), found = e.input(1, lane);
+  Expression::Number is_best = e.apply(Operation::equal, number, found);
+  if (lane != Lane::i64) is_best = e.apply(Operation::logical_or, is_best, e.apply(Operation::is_nan, number));
+  const Expression::Number other = e.integer(takes_last ? -1 : x.dims[axis]);
+  e.apply(Operation::select, is_best, e.input(2, Lane::i64), other);
+  const View places = mapped(call, e, {x, best, positions_along(call, x.dims, axis)}, ElementType::int64, x.dims);
+  return reshaped(reduced(call, takes_last ? Reduction::maximum : Reduction::minimum, places, goes), kept);
+}
+
+View first_greatest(LowerCall& call, const View& x, std::size_t axis) {
+  const Lane lane = lane_of(x.type);
+  if (lane == Lane::i64) return extreme_positions(call, Reduction::maximum, x, axis);
+  constexpr double infinite = std::numeric_limits<double>::infinity();
+  Expression key;
+  const Expression::Number number = key.input(0, lane);
+  const Expression::Number is_first = key.apply(Operation::equal, key.input(1, Lane::i64), key.integer(0));
+  const Expression::Number extreme =
+      key.apply(Operation::select, is_first, key.constant(lane, infinite), key.constant(lane, -infinite));
+  key.apply(Operation::select, key.apply(Operation::is_nan, number), extreme, number);
+  const View keys = mapped(call, key, {x, positions_along(call, x.dims, axis)}, x.type, x.dims);
+  return extreme_positions(call, Reduction::maximum, keys, axis);
 }
 
 std::vector<bool> last_axes(std::size_t rank, std::size_t first) {

@@ -29,6 +29,8 @@ View stored_as(LowerCall& call, const View& view, ElementType stored);
 View reshaped_or_copied(LowerCall& call, const View& view, Dims dims);
 /// The elements at these positions along an axis. Precondition: the positions are within the axis.
 View taken(LowerCall& call, const View& view, std::size_t axis, std::span<const std::int64_t> positions);
+/// For each i below `size` element i / block along an axis.
+View taken_by_blocks(LowerCall& call, const View& view, std::size_t axis, std::int64_t block, std::int64_t size);
 /// The reduction over the axes that go; the others in their order.
 View reduced(LowerCall& call, Reduction reduction, const View& view, const std::vector<bool>& goes);
 /// x - y and x * x, in the order of axes of x.
@@ -41,6 +43,8 @@ struct Statistics {
 Statistics statistics_over(LowerCall& call, const View& view, const std::vector<bool>& goes);
 /// x [n, c, ...] of float32 or float64, normalised within groups of channels, times input 1 plus input 2 by channel; nothing where the sizes do not fit.
 std::optional<View> normalized_groups(LowerCall& call, const View& x, std::int64_t groups);
+/// Where the greatest or the least number is along an axis, which keeps one element: the first or the last of equal ones; a NaN is either.
+View extreme_positions(LowerCall& call, Reduction extreme, const View& x, std::size_t axis, bool takes_last = false);
 /// Where the first of the greatest is along an axis, which keeps one element. A NaN is the greatest where it is the first of its line, and nothing
 /// elsewhere.
 View first_greatest(LowerCall& call, const View& x, std::size_t axis);

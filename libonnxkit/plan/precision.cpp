@@ -108,10 +108,11 @@ class Narrowing {
       if (step.kind == host_step || step.kind == recurrent_step)
         for (const View& view : step.outputs) stays[view.buffer] = true;
       if (step.kind == attention_step && step.inputs.size() > 3) stays[step.inputs[3].buffer] = true;
-      const Home home = step.inputs.empty() ? Home::arena : plan_.buffers[step.inputs[0].buffer].home;
-      const bool reads_unrounded =
-          home == Home::input || home == Home::output || (!step.inputs.empty() && stays[step.inputs[0].buffer]);
-      if (chooses(step) && reads_unrounded) stays[step.outputs[0].buffer] = true;
+      if (chooses(step)) {
+        const std::uint32_t from = step.inputs[0].buffer;
+        const Home home = plan_.buffers[from].home;
+        if (home == Home::input || home == Home::output || stays[from]) stays[step.outputs[0].buffer] = true;
+      }
       if (!is_exact(step)) continue;
       for (const auto* views : {&step.inputs, &step.outputs})
         for (const View& view : *views) stays[view.buffer] = true;

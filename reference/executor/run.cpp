@@ -410,9 +410,10 @@ void Run::deliver_taps(Frame& frame, const ir::Node& node) {
 }
 
 void Run::check_alive() const {
-  if (options_.stop.stop_requested()) throw Fault("cancelled", "the run was cancelled");
+  const auto end = [](const Error& error) { throw Fault(error.kind, error.diagnostic.code, error.diagnostic.message); };
+  if (options_.stop.stop_requested()) end(exec::cancelled_run());
   if (options_.time_limit.count() != 0 && std::chrono::steady_clock::now() > deadline_)
-    throw Fault("time-limit", fmt::format("the run took longer than {} ms", options_.time_limit.count()));
+    end(exec::late_run(options_.time_limit));
 }
 
 // ---- what kernels see

@@ -140,6 +140,13 @@ void add_errors(ThreadPool& threads, std::span<double> to, const double* x, std:
       });
 }
 
+/// A copy with the same errors.
+Tensor with_errors(ThreadPool& threads, const Tensor& x, std::uint64_t key, double scale, int bits) {
+  Tensor copy = Tensor::unset(x.memory(), x.type(), x.dims());
+  add_errors(threads, copy.write<double>(), x.as<double>().data(), key, scale, bits);
+  return copy;
+}
+
 std::int64_t terms_of(NoiseRule::Length length, const Tensor& results, const Tensor* input) {
   switch (length) {
     case NoiseRule::Length::reduced:
@@ -258,19 +265,15 @@ void Noise::round_results(ThreadPool& threads, Tensor& results, const NoiseRule&
 }
 
 Tensor Noise::disturbed(ThreadPool& threads, const Tensor& input, double roundings) const {
-  Tensor copy = Tensor::unset(input.memory(), input.type(), input.dims());
   const double scale = amplitude_ * roundings * arithmetic_.sums * deviation_of_uniform;
-  add_errors(threads, copy.write<double>(), input.as<double>().data(), mix(mix(seed_ + 2) + nodes_), scale, few_bits);
-  return copy;
+  return with_errors(threads, input, mix(mix(seed_ + 2) + nodes_), scale, few_bits);
 }
 
 Tensor Noise::stored_input(ThreadPool& threads, const Tensor& input, std::uint64_t key) const {
   const double unit = profile_.results;
   if (input.type() != ElementType::float32 || unit <= unit_roundoff(ElementType::float32)) return input;
-  Tensor copy = Tensor::unset(input.memory(), input.type(), input.dims());
-  add_errors(threads, copy.write<double>(), input.as<double>().data(), mix(mix(seed_ + 5) + key),
-             amplitude_ * unit * deviation_of_uniform, bits_of(unit));
-  return copy;
+  return with_errors(threads, input, mix(mix(seed_ + 5) + key), amplitude_ * unit * deviation_of_uniform,
+                     bits_of(unit));
 }
 
 double Noise::error(std::uint64_t key, double unit) const {

@@ -8,6 +8,7 @@
 #include "onnxkit/diagnostic.h"
 #include "onnxkit/dims.h"
 #include "onnxkit/run.h"
+#include "tools/model_file.h"
 #include "tools/options/sides.h"
 
 namespace onnxkit::tools {
@@ -141,12 +142,6 @@ Result<ThreadOptions> thread_options(const std::vector<BackendWord>& named, cons
   return make_error("usage", "no backend here has an option \"threads\", so --threads would change nothing");
 }
 
-/// The errors of a model name it.
-Error of_model(Error error, const std::string& model) {
-  if (error.diagnostic.location.file.empty()) error.diagnostic.location.file = model;
-  return error;
-}
-
 }  // namespace
 
 std::vector<BenchPlan> bench_plans(const BenchArguments& arguments) {
@@ -184,7 +179,7 @@ Result<ThreadOptions> check_backends(const BenchArguments& arguments) {
 
 Result<BenchSetup> bench_setup(const BenchPlan& plan, const BenchArguments& arguments, const ThreadOptions& threads) {
   auto sides = read_sides(plan.models, arguments.backends);
-  if (!sides) return of_model(sides.error(), plan.models.front());
+  if (!sides) return in_file(sides.error(), plan.models.front());
   BenchSetup setup{*std::move(sides), {}, {}};
   if (plan.threads) setup.warnings = set_threads(setup.sides, *plan.threads, threads);
   const auto with_model =
@@ -192,7 +187,7 @@ Result<BenchSetup> bench_setup(const BenchPlan& plan, const BenchArguments& argu
   if (with_model == setup.sides.end())
     return make_error("usage", "at least one side must be an ONNX model, which defines the inputs");
   auto inputs = inputs_for(*with_model->model, arguments, plan.batch);
-  if (!inputs) return of_model(inputs.error(), with_model->model->path().string());
+  if (!inputs) return in_file(inputs.error(), with_model->model->path().string());
   setup.inputs = *std::move(inputs);
   return setup;
 }

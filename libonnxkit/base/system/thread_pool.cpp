@@ -66,8 +66,9 @@ void run_body(const Body& body, std::int64_t first, std::int64_t last, std::int6
   std::int64_t part = std::max({grain, (last - first) / most_parts, std::int64_t{1}});
   while (first < last) {
     if ((*is_over)()) throw ThreadPool::Interrupted();
+    if (last - first <= part) return body(first, last);  // most loops: clocks take as long as a small step
     const auto start = std::chrono::steady_clock::now();
-    const std::int64_t end = first + std::min(part, last - first);
+    const std::int64_t end = first + part;
     body(first, end);
     if (std::chrono::steady_clock::now() - start < enough) part *= 2;
     first = end;
@@ -225,7 +226,8 @@ void ThreadPool::for_range(std::int64_t count, std::int64_t grain, const Body& b
   const std::int64_t chunk = std::min(std::max(even, grain), count);
   const std::int64_t chunks = (count - 1) / chunk + 1;
   std::unique_lock alone(state_->looping, std::defer_lock);
-  if (chunks == 1 || threads() == 1 || inside_loop || !alone.try_lock())
+  if (chunks == 1) return body(0, count);
+  if (threads() == 1 || inside_loop || !alone.try_lock())
     return run_body(body, 0, count, grain, inside_loop ? nullptr : watch);
   State::Loop loop(body, count, grain, chunk, threads());
   state_->run(loop);

@@ -67,10 +67,7 @@ View spread_blocks(LowerCall& call, const View& view, std::size_t axis, std::int
     result.strides.insert(result.strides.begin() + static_cast<std::ptrdiff_t>(axis) + 1, 0);
     return result;
   }
-  call.spend_on_tables(size, sizeof(std::int64_t));
-  std::vector<std::int64_t> positions;
-  for (std::int64_t i = 0; i < size; ++i) positions.push_back(i / block);
-  return taken(call, view, axis, positions);
+  return taken_by_blocks(call, view, axis, block, size);
 }
 
 Unlowered lower_gather_block_quantized(LowerCall& call) {

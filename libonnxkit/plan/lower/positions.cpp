@@ -13,20 +13,7 @@ Unlowered lower_arg_extreme(LowerCall& call) {
   const View x = stored_as(call, call.input(0), wide_type(call.input(0).type));
   if (x.size() == 0 || x.rank() == 0) return "without elements";
   const std::size_t axis = counted_axis(call.integer("axis"), x.rank());
-  const std::vector<bool> goes = only_axis(x.rank(), axis);
-  Dims kept = x.dims;
-  kept[axis] = 1;
-  const View best = reshaped(reduced(call, extreme, x, goes), kept);
-  const bool takes_last = call.integer("select_last_index") != 0;
-  Expression e;
-  const Lane lane = lane_of(x.type);
-  const Number number = e.input(0, lane), found = e.input(1, lane);
-  Number is_best = e.apply(Operation::equal, number, found);
-  if (lane != Lane::i64) is_best = e.apply(Operation::logical_or, is_best, e.apply(Operation::is_nan, number));
-  const Number other = e.integer(takes_last ? -1 : x.dims[axis]);
-  e.apply(Operation::select, is_best, e.input(2, Lane::i64), other);
-  const View places = mapped(call, e, {x, best, positions_along(call, x.dims, axis)}, ElementType::int64, x.dims);
-  give(call, reduced(call, takes_last ? Reduction::maximum : Reduction::minimum, places, goes));
+  give(call, extreme_positions(call, extreme, x, axis, call.integer("select_last_index") != 0));
   return std::nullopt;
 }
 

@@ -25,10 +25,7 @@ std::optional<View> spread(LowerCall& call, std::size_t input) {
   Dims expected = x;
   expected[axis] = block > 0 ? x[axis] / block + (x[axis] % block != 0) : 0;
   if (given.dims != expected || given.size() == 0) return std::nullopt;
-  call.spend_on_tables(x[axis], sizeof(std::int64_t));
-  std::vector<std::int64_t> positions;
-  for (std::int64_t i = 0; i < x[axis]; ++i) positions.push_back(i / block);
-  return taken(call, given, axis, positions);
+  return taken_by_blocks(call, given, axis, block, x[axis]);
 }
 
 Unlowered lower_quantize_linear(LowerCall& call) {
