@@ -37,7 +37,7 @@ Result<std::unique_ptr<plan::Executable>> ReadyPlan::make(plan::Plan plan, Share
     const MakeKernel make = kernel_registry().find(step.kind);
     if (!make)
       return make_error("not-supported",
-                        fmt::format("the backend cpu has no kernel for steps of the kind {}", step.kind));
+                        fmt::format("the backend cpu has no kernel for steps of the kind {}", step.kind.name));
     auto kernel = make(step, preparation);
     if (!kernel) return kernel.error();
     ready->kernels_.push_back(*std::move(kernel));

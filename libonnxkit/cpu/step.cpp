@@ -27,8 +27,9 @@ const KernelRegistry& kernel_registry() {
 }
 
 std::optional<std::string> KernelRegistry::refusal(const plan::Plan& plan, const plan::Step& step) const {
-  const auto found = by_kind_.find(step.kind);
-  if (found == by_kind_.end()) return fmt::format("the backend cpu has no kernel for steps of the kind {}", step.kind);
+  const auto found = by_kind_.find(step.kind.name);
+  if (found == by_kind_.end())
+    return fmt::format("the backend cpu has no kernel for steps of the kind {}", step.kind.name);
   if (!found->second.refuse || plan::writes_nothing(plan, step)) return std::nullopt;
   return found->second.refuse(plan, step);
 }

@@ -139,12 +139,12 @@ class KernelRegistry {
     Refuse refuse = nullptr;
   };
   /// `refuse` is null for a kernel that runs all that lowerings and passes make.
-  void add(std::string_view kind, MakeKernel make, Refuse refuse = nullptr) {
-    by_kind_.insert_or_assign(kind, Row{make, refuse});
+  void add(const plan::StepKind& kind, MakeKernel make, Refuse refuse = nullptr) {
+    by_kind_.insert_or_assign(kind.name, Row{make, refuse});
   }
   /// Null when there is none.
-  MakeKernel find(std::string_view kind) const {
-    const auto found = by_kind_.find(kind);
+  MakeKernel find(const plan::StepKind& kind) const {
+    const auto found = by_kind_.find(kind.name);
     return found == by_kind_.end() ? nullptr : found->second.make;
   }
   /// As plan::Takes.

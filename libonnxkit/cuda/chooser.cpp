@@ -29,7 +29,7 @@ class KernelCall : public LibraryCall {
       pointers.push_back(&launch);
       call->operands_.insert(call->operands_.end(), launch.operands.begin(), launch.operands.end());
     }
-    const std::vector<std::string_view> kinds(pointers.size(), step.kind);
+    const std::vector<std::string_view> kinds(pointers.size(), step.kind.name);
     auto kernels = make_kernels(maker, pointers, kinds);
     if (!kernels) return kernels.error();
     call->kernels_ = *std::move(kernels);
@@ -95,7 +95,7 @@ class CallAndMap : public LibraryCall {
 };
 
 std::string description_of(const plan::Step& step) {
-  std::string text = fmt::format("{} {}", step.kind, step.parameters ? step.parameters->text() : "");
+  std::string text = fmt::format("{} {}", step.kind.name, step.parameters ? step.parameters->text() : "");
   for (const View& view : operands_of(step)) text += fmt::format(", {}", plan::text_of(view));
   return text;
 }

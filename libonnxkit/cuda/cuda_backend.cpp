@@ -135,7 +135,7 @@ DeviceFacts chosen(const Found& found, const exec::LoadOptions& options) {
 std::optional<std::string> refusal(const plan::Plan& plan, const plan::Step& step) {
   if (step.kind == plan::host_step) return std::nullopt;
   const WriteStep write = step_registry().find(step.kind);
-  if (!write) return fmt::format("the backend cuda has no kernel for steps of the kind {}", step.kind);
+  if (!write) return fmt::format("the backend cuda has no kernel for steps of the kind {}", step.kind.name);
   const auto written = write(step, Preparation{.plan = plan});
   return written ? std::nullopt : std::optional(written.error().diagnostic.message);
 }

@@ -196,12 +196,12 @@ Result<void> ReadyPlan::add_launches(Stretch& stretch, const Step& step, const S
   const WriteStep write = step_registry().find(step.kind);
   if (!write)
     return make_error("not-supported",
-                      fmt::format("the backend cuda has no kernel for steps of the kind {}", step.kind));
+                      fmt::format("the backend cuda has no kernel for steps of the kind {}", step.kind.name));
   const Preparation preparation{.plan = plan_, .allows_tf32 = shared_.precision == Precision::tf32};
   auto launches = write(step, preparation);
   if (!launches) {
     Error error = launches.error();
-    error.diagnostic.message = fmt::format("a step {}: {}", step.kind, error.diagnostic.message);
+    error.diagnostic.message = fmt::format("a step {}: {}", step.kind.name, error.diagnostic.message);
     return error;
   }
   for (Launch& launch : *launches)
@@ -221,7 +221,7 @@ Result<void> ReadyPlan::compile() {
   std::vector<std::string_view> kinds;
   for (const DeviceWork* work : launched) {
     launches.push_back(&*work->launch);
-    kinds.push_back(work->step->kind);
+    kinds.push_back(work->step->kind.name);
   }
   auto made = make_kernels(shared_.maker, launches, kinds);
   if (!made) return made.error();
@@ -354,7 +354,7 @@ Result<void> ReadyPlan::enqueue(DeviceWork& work, DriverStream stream) {
   const DriverStatus status = driver->launch_kernel(work.function, work.launch->blocks, 1, 1, work.launch->threads, 1,
                                                     1, 0, stream, parameters.data(), nullptr);
   if (status == driver_success) return {};
-  return driver.check(status, fmt::format("launching the kernel of a step {}", work.step->kind));
+  return driver.check(status, fmt::format("launching the kernel of a step {}", work.step->kind.name));
 }
 
 Result<void> ReadyPlan::record(const Event& event, DriverStream stream, unsigned flags) const {

@@ -87,7 +87,7 @@ class Library {
 
   virtual std::string_view name() const = 0;
   virtual std::string version() const = 0;
-  virtual bool takes(std::string_view kind) const = 0;
+  virtual bool takes(const plan::StepKind& kind) const = 0;
   /// Error not-supported, with the reason: generated kernels take the step.
   virtual Result<LibraryStep> prepare(const plan::Step& step, const Preparation& preparation) = 0;
 };
@@ -98,10 +98,10 @@ using WriteStep = Result<std::vector<Launch>> (*)(const plan::Step& step, const 
 /// Filled by the register functions of the files in `steps/`.
 class StepRegistry {
  public:
-  void add(std::string_view kind, WriteStep write) { by_kind_.insert_or_assign(kind, write); }
+  void add(const plan::StepKind& kind, WriteStep write) { by_kind_.insert_or_assign(kind.name, write); }
   /// Null when there is none.
-  WriteStep find(std::string_view kind) const {
-    const auto found = by_kind_.find(kind);
+  WriteStep find(const plan::StepKind& kind) const {
+    const auto found = by_kind_.find(kind.name);
     return found == by_kind_.end() ? nullptr : found->second;
   }
 

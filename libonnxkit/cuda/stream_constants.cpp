@@ -41,8 +41,7 @@ std::vector<std::uint32_t> candidates_of(const Plan& plan, std::uint64_t least_b
   const std::vector<std::size_t> readers = readers_of(plan);
   std::vector<bool> stays(plan.buffers.size(), false);
   for (const Step& step : plan.steps) {
-    if (step.kind != plan::host_step && step.kind != plan::convolution_step && step.kind != plan::attention_step)
-      continue;
+    if (!step.kind.wants_constants_early) continue;
     for (const View& view : step.inputs) stays[view.buffer] = true;
   }
   std::vector<std::uint32_t> candidates;

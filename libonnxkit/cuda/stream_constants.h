@@ -10,7 +10,7 @@ namespace onnxkit::cuda {
 
 /// output = input, a whole constant that the host holds. What stands behind it may run while it goes on, up to the next upload, host step, or step that
 /// reads the output.
-inline constexpr std::string_view upload_step = "upload";
+inline constexpr plan::StepKind upload_step{.name = "upload"};
 
 /// Where constants may stay.
 struct ConstantPlaces {

@@ -103,7 +103,7 @@ View taken(LowerCall& call, const View& view, std::size_t axis, std::span<const 
   const std::int64_t outer = element_count(sizes.first(at)), inner = element_count(sizes.subspan(at + 1));
   const View result = call.make(view.type, {outer, count, inner});
   const View places = integer_constant(call, positions, {count});
-  call.emit(gather_step, {reshaped(lined, {outer, lined.dims[at], inner}), places}, {result}, MapParameters());
+  call.emit(gather_step, {reshaped(lined, {outer, lined.dims[at], inner}), places}, {result});
   Dims dims = lined.dims;
   dims[at] = count;
   return permuted(reshaped(result, std::move(dims)), back);

@@ -32,7 +32,6 @@ class Declaring {
   }
 
  private:
-  /// States of recurrences are rounded once for every point in time, and the lowest numbers of masks would become infinite.
   void choose() {
     for (std::size_t b = 0; b < is_changed_.size(); ++b) {
       const Buffer& buffer = plan_.buffers[b];
@@ -42,12 +41,9 @@ class Declaring {
     for (const Step& step : plan_.steps) {
       if (is_conversion(step)) take_conversion(step);
     }
-    for (const Step& step : plan_.steps) {
-      if (step.kind == attention_step && step.inputs.size() > 3) is_changed_[step.inputs[3].buffer] = false;
-      if (step.kind != host_step && step.kind != recurrent_step) continue;
-      for (const auto* views : {&step.inputs, &step.outputs})
-        for (const View& view : *views) is_changed_[view.buffer] = false;
-    }
+    const std::vector<bool> stays = exact_buffers(plan_);
+    for (std::size_t b = 0; b < stays.size(); ++b)
+      if (stays[b]) is_changed_[b] = false;
   }
 
   /// What a node only converts holds the same numbers.
@@ -72,17 +68,13 @@ class Declaring {
       step.kind = copy_step;
       step.parameters = nullptr;
     }
-    if (takes_one_type(step) && !is_of_one_type(step)) return add_wide(std::move(step));
+    const bool takes_one_type = step.kind.reads == OperandTypes::equal && step.kind != host_step;
+    if (takes_one_type && !is_of_one_type(step)) return add_wide(std::move(step));
     plan_.steps.push_back(std::move(step));
   }
 
-  /// Kernels of other kinds convert what they read and write.
-  static bool takes_one_type(const Step& step) {
-    return step.kind == attention_step || step.kind == scatter_step || step.kind == top_k_step;
-  }
-  /// Without the mask of an attention.
   static std::size_t compared_inputs(const Step& step) {
-    return step.kind == attention_step ? std::min<std::size_t>(step.inputs.size(), 3) : step.inputs.size();
+    return std::min(step.inputs.size(), step.kind.first_exact_input);
   }
   static bool is_of_one_type(const Step& step) {
     const ElementType type = step.inputs[0].type;

@@ -118,7 +118,7 @@ Parts product_parts(LowerCall& call, const IntegerInputs& inputs) {
   const auto ends = exact_parts(k, n, weights ? &*weights : nullptr);
   if (!ends || ends->size() > most_parts) return {{}, "sums that float32 cannot hold in few parts"};
   ProductParameters parameters;
-  parameters.is_exact = true;
+  parameters.has_exact_sums = true;
   Parts parts;
   std::int64_t start = 0;
   for (const std::int64_t end : *ends) {

@@ -96,8 +96,8 @@ class ProductRewriting {
 
   void add(Step& step) {
     if (step.kind == convolution_step || step.kind == attention_step || step.kind == recurrent_step) {
-      ++others_[step.kind];
-    } else if (step.kind == product_step && !static_cast<const ProductParameters&>(*step.parameters).is_exact) {
+      ++others_[step.kind.name];
+    } else if (step.kind == product_step && !step.parameters->is_exact()) {
       const auto reason = reason_to_stay(step);
       const auto columns = reason ? std::nullopt : columns_of(constant_of(step.inputs[1]), step.inputs[1]);
       if (columns) {

@@ -447,7 +447,7 @@ void LowerCall::emit_map(const Expression& expression, std::vector<View> inputs,
   lowerer_.add_map(expression, std::move(inputs), output);
 }
 
-void LowerCall::emit_step(std::string_view kind, std::vector<View> inputs, std::vector<View> outputs,
+void LowerCall::emit_step(const StepKind& kind, std::vector<View> inputs, std::vector<View> outputs,
                           std::shared_ptr<const Parameters> parameters) {
   lowerer_.add_step(
       {.kind = kind, .inputs = std::move(inputs), .outputs = std::move(outputs), .parameters = std::move(parameters)});

@@ -83,12 +83,16 @@ class LowerCall : public spec::NodeAttributes {
   View make_output_like(std::size_t index, const View& like);
 
   template <class P>
-  void emit(std::string_view kind, std::vector<View> inputs, std::vector<View> outputs, P parameters) {
+  void emit(const StepKind& kind, std::vector<View> inputs, std::vector<View> outputs, P parameters) {
     emit_step(kind, std::move(inputs), std::move(outputs), std::make_shared<const P>(std::move(parameters)));
+  }
+  /// Of a kind that is told nothing beside its operands.
+  void emit(const StepKind& kind, std::vector<View> inputs, std::vector<View> outputs) {
+    emit_step(kind, std::move(inputs), std::move(outputs), nullptr);
   }
   /// Emits the step if the backend takes it.
   template <class P>
-  bool emit_if_taken(std::string_view kind, std::vector<View> inputs, std::vector<View> outputs, P parameters) {
+  bool emit_if_taken(const StepKind& kind, std::vector<View> inputs, std::vector<View> outputs, P parameters) {
     emit_step(kind, std::move(inputs), std::move(outputs), std::make_shared<const P>(std::move(parameters)));
     return keep_last_if_taken();
   }
@@ -98,7 +102,7 @@ class LowerCall : public spec::NodeAttributes {
 
  private:
   bool keep_last_if_taken();
-  void emit_step(std::string_view kind, std::vector<View> inputs, std::vector<View> outputs,
+  void emit_step(const StepKind& kind, std::vector<View> inputs, std::vector<View> outputs,
                  std::shared_ptr<const Parameters> parameters);
 
   Lowerer& lowerer_;

@@ -39,6 +39,35 @@ struct Buffer {
   bool keeps_type = false;  ///< in narrower precisions: partial sums
 };
 
+/// Which types of real numbers the operands of a step may have.
+enum class OperandTypes : std::uint8_t {
+  equal,      ///< one type for all
+  converted,  ///< any, which generated kernels convert; libraries want one
+  any,        ///< any, for libraries as well
+};
+
+/// Where a step may write its results, as far as the backend takes it.
+enum class OutputOrder : std::uint8_t {
+  row_major,  ///< or as the kind says
+  rows,       ///< anywhere, the numbers of the last axis side by side
+  any,
+};
+
+/// A kind of step, and what passes and precisions ask of it. The kinds are in steps.h, further ones in backends; the name tells them apart.
+struct StepKind {
+  std::string_view name;
+  OperandTypes reads = OperandTypes::equal, writes = OperandTypes::equal;
+  OutputOrder order = OutputOrder::row_major;
+  /// The inputs from this one on, and the outputs if so, keep their types in every precision.
+  std::size_t first_exact_input = SIZE_MAX;
+  bool has_exact_outputs = false;
+  std::uint32_t narrowed_constants = UINT32_MAX;  ///< bit i: a constant input i is stored in the narrow type
+  bool wants_constants_early = false;             ///< before the first run, since libraries prepare them
+
+  bool narrows_constant(std::size_t input) const { return input >= 32 || (narrowed_constants >> input & 1) != 0; }
+  friend bool operator==(const StepKind& a, const StepKind& b) { return a.name == b.name; }
+};
+
 /// What a step is told beside its operands; each kind has its own.
 struct Parameters {
   Parameters() = default;
@@ -46,10 +75,18 @@ struct Parameters {
   virtual ~Parameters() = default;
   /// For the plan's text: "stride 2, pads 1 1 1 1".
   virtual std::string text() const = 0;
+  /// What is computed of each element, or of each sum; empty where nothing is, null where the kind has no such thing.
+  virtual const Expression* elementwise() const { return nullptr; }
+  /// The same with another expression. Precondition: elementwise() is not null.
+  virtual std::shared_ptr<const Parameters> with_elementwise(Expression) const { return nullptr; }
+  /// Sums of whole numbers, which float32 holds and narrower types may not.
+  virtual bool is_exact() const { return false; }
+  /// Its results are some of the numbers of its first input, to be compared with the others.
+  virtual bool is_choice() const { return false; }
 };
 
 struct Step {
-  std::string_view kind;  ///< of the names in steps.h
+  StepKind kind;
   std::vector<View> inputs = {}, outputs = {};
   std::shared_ptr<const Parameters> parameters = {};
   std::vector<std::string> nodes = {};  ///< that it computes

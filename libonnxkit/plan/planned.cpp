@@ -130,7 +130,7 @@ exec::LoadOptions host_load(const exec::LoadOptions& load) {
 
 Error in_step(Error error, const Step& step) {
   if (!step.nodes.empty())
-    error.diagnostic.notes.push_back(fmt::format("in the step {} of {}", step.kind, fmt::join(step.nodes, ", ")));
+    error.diagnostic.notes.push_back(fmt::format("in the step {} of {}", step.kind.name, fmt::join(step.nodes, ", ")));
   return error;
 }
 

@@ -35,8 +35,8 @@ exec::StepTime time_of(const Step& step, double start, double seconds) {
   exec::StepTime time;
   time.name = fmt::format("{}", fmt::join(step.nodes, " + "));
   time.op = step.kind == host_step
-                ? fmt::format("{} {}", step.kind, static_cast<const HostParameters&>(*step.parameters).op)
-                : std::string(step.kind);
+                ? fmt::format("{} {}", step.kind.name, static_cast<const HostParameters&>(*step.parameters).op)
+                : std::string(step.kind.name);
   time.covers = step.nodes;
   time.bytes = operand_bytes(step);
   time.spans.push_back({start, seconds});

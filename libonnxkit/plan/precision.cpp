@@ -37,12 +37,7 @@ Result<void> change_type(Plan& plan, Buffer& buffer, ElementType type) {
   return {};
 }
 
-template <class Kind>
-std::shared_ptr<const Parameters> with_double(const Step& step, Expression Kind::*part, bool rounds) {
-  auto changed = std::make_shared<Kind>(static_cast<const Kind&>(*step.parameters));
-  if (!((*changed).*part).empty()) (*changed).*part = ((*changed).*part).in_double(rounds);
-  return changed;
-}
+bool is_exact(const Step& step) { return step.parameters && step.parameters->is_exact(); }
 
 /// One plan on its way to narrow values.
 class Narrowing {
@@ -63,52 +58,21 @@ class Narrowing {
   }
 
  private:
-  /// Maps and recurrences read and write any type.
-  static bool converts(const Step& step) { return step.kind == map_step || step.kind == recurrent_step; }
-
-  /// Steps whose kernels convert what they read.
-  static bool reads_wide(const Step& step) {
-    return step.kind == normalize_step || step.kind == softmax_step || step.kind == reduce_step ||
-           step.kind == pool_step || step.kind == gather_step;
-  }
-  /// Steps whose kernels, and libraries, convert what they write.
-  static bool writes_wide(const Step& step) { return reads_wide(step) || step.kind == product_step; }
   bool is_wide(const View& view) const {
     const Buffer& buffer = plan_.buffers[view.buffer];
     return buffer.type == ElementType::float32 && !is_narrow_[view.buffer];
   }
-  /// Of a product that writes float32, what its epilogue reads stays so, which libraries want; masks stay since their lowest numbers are infinite in
-  /// float16.
+  /// Of a product that writes float32, what its epilogue reads stays so, which libraries want.
   std::size_t narrow_inputs(const Step& step) const {
-    if (step.kind == attention_step) return 3;
     const bool keeps_rest = step.kind == product_step && is_wide(step.outputs[0]);
-    return keeps_rest ? 2 : step.inputs.size();
+    return std::min(keeps_rest ? 2 : step.inputs.size(), step.kind.first_exact_input);
   }
 
-  static bool is_exact(const Step& step) {
-    if (step.kind == product_step) return static_cast<const ProductParameters&>(*step.parameters).is_exact;
-    return step.kind == convolution_step && static_cast<const ConvolutionParameters&>(*step.parameters).is_exact;
-  }
-
-  /// Its results are some of its numbers, to be compared with the others.
-  static bool chooses(const Step& step) {
-    if (step.kind == pool_step) return static_cast<const PoolParameters&>(*step.parameters).is_maximum;
-    if (step.kind != reduce_step) return false;
-    const Reduction reduction = static_cast<const ReduceParameters&>(*step.parameters).reduction;
-    return reduction == Reduction::maximum || reduction == Reduction::minimum;
-  }
-
-  /// Values between steps on the device, and constants that others than maps read. States of recurrences keep their type: each is rounded once for
-  /// every point in time.
+  /// Values between steps on the device, and constants that others than maps read.
   void choose() {
-    std::vector<bool> stays(plan_.buffers.size(), false);
+    std::vector<bool> stays = exact_buffers(plan_);
     for (const Step& step : plan_.steps) {
-      if (step.kind == host_step)
-        for (const View& view : step.inputs) stays[view.buffer] = true;
-      if (step.kind == host_step || step.kind == recurrent_step)
-        for (const View& view : step.outputs) stays[view.buffer] = true;
-      if (step.kind == attention_step && step.inputs.size() > 3) stays[step.inputs[3].buffer] = true;
-      if (chooses(step)) {
+      if (step.parameters && step.parameters->is_choice()) {
         const std::uint32_t from = step.inputs[0].buffer;
         const Home home = plan_.buffers[from].home;
         if (home == Home::input || home == Home::output || stays[from]) stays[step.outputs[0].buffer] = true;
@@ -124,16 +88,16 @@ class Narrowing {
     };
     for (std::uint32_t b = 0; b < plan_.buffers.size(); ++b) narrow_in(Home::arena, b);
     for (const Step& step : plan_.steps) {
-      if (step.kind == recurrent_step) narrow_in(Home::constant, step.inputs[1].buffer);
-      if (converts(step) || is_exact(step) || step.kind == host_step) continue;
-      for (std::size_t i = 0; i < narrow_inputs(step); ++i) narrow_in(Home::constant, step.inputs[i].buffer);
+      if (is_exact(step)) continue;
+      for (std::size_t i = 0; i < narrow_inputs(step); ++i)
+        if (step.kind.narrows_constant(i)) narrow_in(Home::constant, step.inputs[i].buffer);
     }
   }
 
   void add(Step step) {
     for (View& view : step.inputs) follow(view);
     for (View& view : step.outputs) follow(view);
-    if (converts(step) || is_exact(step) || step.kind == host_step) {
+    if (is_exact(step) || step.kind == host_step) {
       plan_.steps.push_back(std::move(step));
       return;
     }
@@ -147,12 +111,12 @@ class Narrowing {
       plan_.steps.push_back(std::move(step));
       return;
     }
-    const std::size_t read = reads_wide(step) ? 0 : narrow_inputs(step);
+    const std::size_t read = step.kind.reads == OperandTypes::any ? 0 : narrow_inputs(step);
     for (std::size_t i = 0; i < read; ++i)
       if (holds_wide(step.inputs[i])) step.inputs[i] = converted(step.inputs[i], step);
     std::vector<std::pair<View, View>> back;
     for (View& view : step.outputs) {
-      if (!holds_wide(view) || writes_wide(step)) continue;
+      if (!holds_wide(view) || step.kind.writes == OperandTypes::any) continue;
       const View to = view;
       view = new_value_like(plan_, type_, to);
       back.emplace_back(view, to);
@@ -190,8 +154,8 @@ class Narrowing {
   std::vector<std::pair<View, View>> conversions_;  ///< of inputs of the plan
 };
 
-/// Large constants that keep their type, as matrices of bfloat16 would take four times the memory: those that only maps and gathers read, which convert,
-/// and products, whose matrices a map converts in front of each.
+/// Large constants that keep their type, as matrices of bfloat16 would take four times the memory: those that only kernels read which convert, and
+/// products, whose matrices a map converts in front of each.
 std::vector<bool> kept_constants(const Plan& plan) {
   constexpr std::uint64_t least_bytes = std::uint64_t{64} << 10;
   std::vector<bool> keeps(plan.buffers.size(), false);
@@ -201,8 +165,8 @@ std::vector<bool> kept_constants(const Plan& plan) {
   }
   for (const Step& step : plan.steps) {
     for (std::size_t i = 0; i < step.inputs.size(); ++i) {
-      const bool converts = step.kind == map_step || step.kind == gather_step || (step.kind == product_step && i < 2);
-      if (!converts) keeps[step.inputs[i].buffer] = false;
+      const bool is_converted = step.kind.reads == OperandTypes::any || (step.kind == product_step && i < 2);
+      if (!is_converted) keeps[step.inputs[i].buffer] = false;
     }
   }
   return keeps;
@@ -242,9 +206,9 @@ Result<void> widen(Plan& plan, bool rounds) {
         if (is_wide[view.buffer]) view.type = ElementType::float64;
       }
     }
-    if (step.kind == map_step) step.parameters = with_double(step, &MapParameters::expression, rounds);
-    if (step.kind == product_step) step.parameters = with_double(step, &ProductParameters::epilogue, rounds);
-    if (step.kind == convolution_step) step.parameters = with_double(step, &ConvolutionParameters::epilogue, rounds);
+    const Expression* const expression = step.parameters ? step.parameters->elementwise() : nullptr;
+    if (expression && !expression->empty())
+      step.parameters = step.parameters->with_elementwise(expression->in_double(rounds));
   }
   for (auto* ports : {&plan.inputs, &plan.outputs}) {
     for (Port& port : *ports) {

@@ -34,21 +34,9 @@ bool is_private(const Plan& plan, const BufferUses& uses, std::uint32_t buffer) 
          uses.readers[buffer].size() == 1;
 }
 
+/// Null where the kind has none.
 const Expression* epilogue_of(const Step& step) {
-  if (step.kind == product_step) return &static_cast<const ProductParameters&>(*step.parameters).epilogue;
-  if (step.kind == convolution_step) return &static_cast<const ConvolutionParameters&>(*step.parameters).epilogue;
-  return nullptr;
-}
-
-std::shared_ptr<const Parameters> with_epilogue(const Step& step, Expression epilogue) {
-  if (step.kind == product_step) {
-    auto changed = std::make_shared<ProductParameters>(static_cast<const ProductParameters&>(*step.parameters));
-    changed->epilogue = std::move(epilogue);
-    return changed;
-  }
-  auto changed = std::make_shared<ConvolutionParameters>(static_cast<const ConvolutionParameters&>(*step.parameters));
-  changed->epilogue = std::move(epilogue);
-  return changed;
+  return step.kind == map_step || !step.parameters ? nullptr : step.parameters->elementwise();
 }
 
 constexpr std::size_t most_instructions = 64, most_inputs = 12;
@@ -168,7 +156,7 @@ std::optional<Step> joined_epilogue(const Step& map, const Step& producer, std::
   for (std::size_t i = 0; i < map.inputs.size(); ++i) {
     if (i != index) joined.inputs.push_back(map.inputs[i]);
   }
-  joined.parameters = with_epilogue(joined, all.renumbered(numbers));
+  joined.parameters = producer.parameters->with_elementwise(all.renumbered(numbers));
   joined.nodes = joined_nodes(producer, map);
   joined.outputs = map.outputs;
   return joined;
@@ -239,13 +227,6 @@ std::size_t join_producers(Plan& plan, const Takes& takes, Join join, bool deepe
   return count;
 }
 
-/// Kernels of these kinds write anywhere as far as a backend takes it.
-bool writes_anywhere(const Step& step) {
-  return step.outputs.size() == 1 &&
-         (step.kind == map_step || step.kind == convolution_step || step.kind == copy_step ||
-          step.kind == product_step || step.kind == attention_step);
-}
-
 }  // namespace
 
 std::size_t fuse_maps(Plan& plan, const Takes& takes) { return join_producers(plan, takes, joined_maps); }
@@ -288,7 +269,7 @@ void note_missed_epilogues(Plan& plan, const Takes& takes) {
       plan.misses.push_back({.node = known->first,
                              .op = known->second,
                              .pass = "fuse_epilogues",
-                             .reason = fmt::format("it stays apart from the {} that it reads: {}", producer.kind,
+                             .reason = fmt::format("it stays apart from the {} that it reads: {}", producer.kind.name,
                                                    reason_apart(plan, uses, map, producer, at, i, takes))});
       break;
     }
@@ -319,9 +300,9 @@ std::optional<View> target_of(const View& written, const View& from, const View&
   return target;
 }
 
-/// An attention writes the numbers of a head side by side.
-bool writes_to(const Step& step, const View& to) {
-  return step.kind != attention_step || to.dims.back() == 1 || to.strides.back() == 1;
+bool may_write(const StepKind& kind, const View& to) {
+  if (kind.order != OutputOrder::rows) return kind.order == OutputOrder::any;
+  return to.rank() == 0 || to.dims.back() == 1 || to.strides.back() == 1;
 }
 
 }  // namespace
@@ -338,9 +319,9 @@ std::size_t sink_copies(Plan& plan, const Takes& takes) {
     const std::size_t writer = uses.writers[from.buffer][0];
     const Step& producer = plan.steps[writer];
     const View& written = producer.outputs[0];
-    if (!writes_anywhere(producer) || written.type != from.type || written.size() != from.size()) continue;
+    if (producer.outputs.size() != 1 || written.type != from.type || written.size() != from.size()) continue;
     const auto to = target_of(written, from, copy.outputs[0]);
-    if (!to || !writes_to(producer, *to)) continue;
+    if (!to || !may_write(producer.kind, *to)) continue;
     const auto& readers = uses.readers[to->buffer];
     const auto reads_before = [&](std::size_t reader) { return reader > writer && reader < at; };
     if (std::any_of(readers.begin(), readers.end(), reads_before)) continue;

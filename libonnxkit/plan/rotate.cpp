@@ -14,8 +14,7 @@ std::optional<Angles> angles_at(LowerCall& call, std::size_t cosine_cache, std::
   const auto taken_from = [&](std::size_t cache) {
     const View data = call.contiguous(call.as_real(call.input(cache)));
     const View at = call.make(ElementType::float32, {1, rows.size(), dims[1]});
-    call.emit(gather_step, {reshaped(data, {1, dims[0], dims[1]}), reshaped(rows, {rows.size()})}, {at},
-              MapParameters());
+    call.emit(gather_step, {reshaped(data, {1, dims[0], dims[1]}), reshaped(rows, {rows.size()})}, {at});
     return reshaped(at, {rows.dims[0], 1, rows.dims[1], dims[1]});
   };
   return Angles{taken_from(cosine_cache), taken_from(sine_cache)};

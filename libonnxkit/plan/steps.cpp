@@ -1,8 +1,42 @@
 #include "libonnxkit/plan/steps.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace onnxkit::plan {
+namespace {
+
+template <class P>
+std::shared_ptr<const Parameters> with(const P& parameters, Expression P::*part, Expression other) {
+  auto changed = std::make_shared<P>(parameters);
+  (*changed).*part = std::move(other);
+  return changed;
+}
+
+}  // namespace
+
+std::shared_ptr<const Parameters> MapParameters::with_elementwise(Expression other) const {
+  return with(*this, &MapParameters::expression, std::move(other));
+}
+
+std::shared_ptr<const Parameters> ProductParameters::with_elementwise(Expression other) const {
+  return with(*this, &ProductParameters::epilogue, std::move(other));
+}
+
+std::shared_ptr<const Parameters> ConvolutionParameters::with_elementwise(Expression other) const {
+  return with(*this, &ConvolutionParameters::epilogue, std::move(other));
+}
+
+std::vector<bool> exact_buffers(const Plan& plan) {
+  std::vector<bool> is_exact(plan.buffers.size(), false);
+  for (const Step& step : plan.steps) {
+    for (std::size_t i = step.kind.first_exact_input; i < step.inputs.size(); ++i)
+      is_exact[step.inputs[i].buffer] = true;
+    if (!step.kind.has_exact_outputs) continue;
+    for (const View& view : step.outputs) is_exact[view.buffer] = true;
+  }
+  return is_exact;
+}
 
 bool writes_nothing(const Plan& plan, const Step& step) {
   if (step.kind == host_step) return false;  // it may end with an error

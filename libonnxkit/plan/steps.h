@@ -10,41 +10,58 @@
 namespace onnxkit::plan {
 
 /// output = expression(inputs), element by element. All views have the sizes of the output.
-inline constexpr std::string_view map_step = "map";
+inline constexpr StepKind map_step{.name = "map",
+                                   .reads = OperandTypes::any,
+                                   .writes = OperandTypes::any,
+                                   .order = OutputOrder::any,
+                                   .narrowed_constants = 0};
 struct MapParameters : Parameters {
   Expression expression;
   std::string text() const override { return expression.text(); }
+  const Expression* elementwise() const override { return &expression; }
+  std::shared_ptr<const Parameters> with_elementwise(Expression other) const override;
 };
 
 /// output = input, of the same sizes and the same stored type.
-inline constexpr std::string_view copy_step = "copy";
+inline constexpr StepKind copy_step{.name = "copy", .order = OutputOrder::any};
 
 /// output[..., m, n] = epilogue(sum over k of a[..., m, k] * b[..., k, n], rest of the inputs). All views have the output's leading sizes. Input 0 of
 /// the epilogue is the sum, the rest are the inputs from the third on, of the sizes of the output. a, b and the output are all float32, but for
 /// constants b of float16 and bfloat16, or all float64, or all int64 (sums wrap); there is no epilogue for the last two. Where `blocks` says how b is packed,
 /// b is the constant of uint8 that holds the numbers, and there are no leading axes.
-inline constexpr std::string_view product_step = "product";
+inline constexpr StepKind product_step{
+    .name = "product", .reads = OperandTypes::converted, .writes = OperandTypes::any, .order = OutputOrder::any};
 struct ProductParameters : Parameters {
   Expression epilogue;                           ///< empty: none
   std::shared_ptr<const BlockedWeights> blocks;  ///< null: b is a matrix of the elements that it is made of
-  bool is_exact = false;                         ///< of whole numbers whose sums float32 holds, and float16 may not
+  bool has_exact_sums = false;                   ///< as is_exact()
   std::string text() const override;
+  const Expression* elementwise() const override { return &epilogue; }
+  std::shared_ptr<const Parameters> with_elementwise(Expression other) const override;
+  bool is_exact() const override { return has_exact_sums; }
 };
 
 /// As ONNX's Conv on [n, c, h, w] with the weights [m, c / groups, kh, kw]; an epilogue as of a product over the inputs from the third on.
-inline constexpr std::string_view convolution_step = "convolution";
+inline constexpr StepKind convolution_step{.name = "convolution",
+                                           .reads = OperandTypes::converted,
+                                           .writes = OperandTypes::converted,
+                                           .order = OutputOrder::any,
+                                           .wants_constants_early = true};
 struct ConvolutionParameters : Parameters {
   std::int64_t groups = 1;
   Dims strides, dilations, pads;  ///< pads as in ONNX: begins, then ends
   Expression epilogue;
-  bool is_exact = false;  ///< as of a product
+  bool has_exact_sums = false;  ///< as is_exact()
   std::string text() const override;
+  const Expression* elementwise() const override { return &epilogue; }
+  std::shared_ptr<const Parameters> with_elementwise(Expression other) const override;
+  bool is_exact() const override { return has_exact_sums; }
 };
 
 /// Sums of products of integers of 8 bits: a convolution as above without an epilogue, exact in 32 bits, which wrap. Inputs: the image, int8 or uint8;
 /// constant weights of either type; the zero point of the image, one number, which padding counts as; and perhaps a bias [m] of int32. The output holds the
 /// sums as int32, or int8 or uint8 where they are requantized.
-inline constexpr std::string_view integer_convolution_step = "integer_convolution";
+inline constexpr StepKind integer_convolution_step{.name = "integer_convolution"};
 struct IntegerConvolutionParameters : Parameters {
   std::int64_t groups = 1;
   Dims strides, dilations, pads;
@@ -60,31 +77,33 @@ struct IntegerConvolutionParameters : Parameters {
 };
 
 /// MaxPool and AveragePool on [n, c, h, w].
-inline constexpr std::string_view pool_step = "pool";
+inline constexpr StepKind pool_step{.name = "pool", .reads = OperandTypes::any, .writes = OperandTypes::any};
 struct PoolParameters : Parameters {
   bool is_maximum = true, counts_padding = false;
   Dims kernel, strides, dilations, pads;
   std::string text() const override;
+  bool is_choice() const override { return is_maximum; }
 };
 
 /// output = reduction over the axes of the input that lie behind those of the output. Both are float32, float64 or int64 (sums and products wrap).
 /// The greatest and the least of numbers with a NaN is NaN.
-inline constexpr std::string_view reduce_step = "reduce";
+inline constexpr StepKind reduce_step{.name = "reduce", .reads = OperandTypes::any, .writes = OperandTypes::any};
 enum class Reduction : std::uint8_t { sum, mean, maximum, minimum, product };  ///< mean: not of int64
 struct ReduceParameters : Parameters {
   Reduction reduction = Reduction::sum;
   std::string text() const override;
+  bool is_choice() const override { return reduction == Reduction::maximum || reduction == Reduction::minimum; }
 };
 
 /// Softmax along the last axis, on views in row-major order.
-inline constexpr std::string_view softmax_step = "softmax";
+inline constexpr StepKind softmax_step{.name = "softmax", .reads = OperandTypes::any, .writes = OperandTypes::any};
 struct SoftmaxParameters : Parameters {
   bool is_log = false;
   std::string text() const override { return is_log ? "log" : ""; }
 };
 
 /// Inputs x [rows, n] in row-major order, scale [n], maybe bias [n].
-inline constexpr std::string_view normalize_step = "normalize";
+inline constexpr StepKind normalize_step{.name = "normalize", .reads = OperandTypes::any, .writes = OperandTypes::any};
 struct NormalizeParameters : Parameters {
   double epsilon = 1e-5;
   bool centers = true;  ///< subtracts the mean: LayerNormalization, not RMSNormalization
@@ -94,11 +113,13 @@ struct NormalizeParameters : Parameters {
 /// Rows rounded to float8e4m3fn. Input [..., n] of real numbers, the last axis side by side and rows evenly apart; outputs [..., n] of float8e4m3fn and
 /// [...] of float32, both in row-major order: a power of two for each row, times which the numbers are what they were, the greatest between 224 and 448.
 /// A row with an infinity or NaN has the power NaN.
-inline constexpr std::string_view quantize_rows_step = "quantize_rows";
+inline constexpr StepKind quantize_rows_step{
+    .name = "quantize_rows", .reads = OperandTypes::any, .writes = OperandTypes::any};
 
 /// softmax(cap(q k^T * scale) + mask) v, where cap(x) is softcap * tanh(x / softcap), or x without one. q [batch, heads, rows, size], k and v [batch, heads, columns, size], mask of the scores' sizes. The innermost
 /// axis of q, k and v has stride 1.
-inline constexpr std::string_view attention_step = "attention";
+inline constexpr StepKind attention_step{
+    .name = "attention", .order = OutputOrder::rows, .first_exact_input = 3, .wants_constants_early = true};
 struct AttentionParameters : Parameters {
   double scale = 1;
   double softcap = 0;      ///< 0: none
@@ -109,12 +130,12 @@ struct AttentionParameters : Parameters {
 };
 
 /// output = data taken at integer positions along one axis: inputs data [outer, n, inner] and a list of positions, of which negative ones count from the end; output [outer, positions, inner].
-inline constexpr std::string_view gather_step = "gather";
+inline constexpr StepKind gather_step{.name = "gather", .reads = OperandTypes::any, .writes = OperandTypes::any};
 
 /// output = data with updates at integer positions along its first axis: inputs data [n, inner], positions [count] of int64, updates [count, inner];
 /// output as data. Updates come one after the other: the last one stays, or each is combined with what is there. A position outside the axis, of
 /// which negative ones count from the end, ends the run with an error. All in row-major order; data, updates and output of one stored type.
-inline constexpr std::string_view scatter_step = "scatter";
+inline constexpr StepKind scatter_step{.name = "scatter"};
 enum class Combination : std::uint8_t { replace, add, multiply, maximum, minimum };
 struct ScatterParameters : Parameters {
   Combination combination = Combination::replace;
@@ -123,7 +144,7 @@ struct ScatterParameters : Parameters {
 
 /// The k first elements along the last axis in falling or rising order, of equal ones those that come first; NaN is greater than all others. Input
 /// [..., n] in row-major order, of float32, float64 or int64; outputs [..., k] of the same type and their positions, of int64.
-inline constexpr std::string_view top_k_step = "top_k";
+inline constexpr StepKind top_k_step{.name = "top_k"};
 struct TopKParameters : Parameters {
   bool is_largest = true;
   std::string text() const override { return is_largest ? "largest" : "smallest"; }
@@ -134,7 +155,11 @@ struct TopKParameters : Parameters {
 /// as far as they are there: of LSTM the first cell state [batch, units]; the bias [units] of GRU's candidate that the reset gate scales; of LSTM the
 /// peepholes [3 * units]; the lengths [batch], of int32. Outputs: the states [time, batch, units], 0 behind the end of a sequence, the last one
 /// [batch, units], and of LSTM the last cell state. The last axis of outputs has stride 1. A length beyond `time` ends the run with an error.
-inline constexpr std::string_view recurrent_step = "recurrent";
+inline constexpr StepKind recurrent_step{.name = "recurrent",
+                                         .reads = OperandTypes::any,
+                                         .writes = OperandTypes::any,
+                                         .has_exact_outputs = true,
+                                         .narrowed_constants = 0b10};
 enum class Cell : std::uint8_t { rnn, gru, lstm };
 struct Activation {
   enum class Function : std::uint8_t {
@@ -167,13 +192,21 @@ struct RecurrentParameters : Parameters {
 class ControlFlow;
 
 /// A node on the kernel of the reference. Outputs may be slots.
-inline constexpr std::string_view host_step = "host";
+inline constexpr StepKind host_step{.name = "host",
+                                    .first_exact_input = 0,
+                                    .has_exact_outputs = true,
+                                    .narrowed_constants = 0,
+                                    .wants_constants_early = true};
 struct HostParameters : Parameters {
   std::shared_ptr<const ir::Model> model;  ///< the node with its inputs and outputs, in the order of the step's
   std::string op, reason;
   std::shared_ptr<ControlFlow> control;  ///< runs the node in place of the reference, its bodies as plans
   std::string text() const override { return op + ": " + reason; }
 };
+
+/// By buffer: an operand of some step that keeps its type in every precision. Masks do, whose lowest numbers are infinite in float16, and states of
+/// recurrences, which are rounded once for every point in time.
+std::vector<bool> exact_buffers(const Plan& plan);
 
 /// All results of the step have no elements: backends make no kernel for it, so kernels need not ask for that, nor for memory that is not there.
 bool writes_nothing(const Plan& plan, const Step& step);

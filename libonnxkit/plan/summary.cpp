@@ -39,7 +39,7 @@ PlanPart summary_of(const Plan& plan, std::string of) {
   const std::unordered_map<std::string, std::string> ops(plan.lowered.begin(), plan.lowered.end());
   std::unordered_set<std::string_view> with_step;
   for (const Step& step : plan.steps) {
-    PlanStep made{.kind = std::string(step.kind), .nodes = {}, .by = step.by, .reason = {}, .runs_bodies = false};
+    PlanStep made{.kind = std::string(step.kind.name), .nodes = {}, .by = step.by, .reason = {}, .runs_bodies = false};
     for (const std::string& name : step.nodes) {
       const auto known = ops.find(name);
       if (known == ops.end()) continue;  // an output that is copied

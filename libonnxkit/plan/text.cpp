@@ -51,7 +51,7 @@ std::string text_of(const Plan& plan) {
     text += fmt::format("input {} = {}\n", quote(port.name), buffer_text(plan, port.buffer));
   for (const Step& step : plan.steps) {
     const std::string parameters = step.parameters ? step.parameters->text() : "";
-    text += fmt::format("{} {} <- {}{}\n", step.kind, list_of(plan, step.outputs), list_of(plan, step.inputs),
+    text += fmt::format("{} {} <- {}{}\n", step.kind.name, list_of(plan, step.outputs), list_of(plan, step.inputs),
                         parameters.empty() ? "" : " | " + parameters);
     if (!step.nodes.empty()) text += fmt::format("    {}\n", fmt::join(quoted(step.nodes), ", "));
     if (!step.stays.empty()) text += fmt::format("    stays {}\n", step.stays);

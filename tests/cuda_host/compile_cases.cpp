@@ -38,12 +38,12 @@ void write_steps(const plan::Plan& plan, Launches& launches) {
     if (!write) continue;
     auto made = write(step, preparation);
     if (!made) {
-      launches.refused.insert(fmt::format("{}: {}", step.kind, made.error().diagnostic.message));
+      launches.refused.insert(fmt::format("{}: {}", step.kind.name, made.error().diagnostic.message));
       continue;
     }
     for (cuda::Launch& launch : *made) {
       const std::string key = fmt::format("{} {}", launch.threads, launch.text);
-      launches.kind_of.emplace(key, step.kind);
+      launches.kind_of.emplace(key, step.kind.name);
       launches.by_text.emplace(key, std::move(launch));
     }
   }

@@ -28,19 +28,19 @@ namespace fs = std::filesystem;
 /// A way to make a plan of a model.
 struct Setting {
   std::string name;
-  std::string without = {};       ///< a pass over steps
-  bool joins = true;              ///< the backend takes steps that were joined
-  std::string_view on_host = {};  ///< a kind of step that the backend does not take
+  std::string without = {};     ///< a pass over steps
+  bool joins = true;            ///< the backend takes steps that were joined
+  plan::StepKind on_host = {};  ///< that the backend does not take; no name: none
 };
 
 std::vector<Setting> settings() {
   std::vector<Setting> all = {{.name = "all passes"}, {.name = "a backend that joins nothing", .joins = false}};
   for (const char* pass : {"fuse_maps", "fuse_epilogues", "sink_copies", "split_maps"})
     all.push_back({.name = fmt::format("without {}", pass), .without = pass});
-  for (const std::string_view kind :
+  for (const plan::StepKind& kind :
        {plan::map_step, plan::product_step, plan::convolution_step, plan::pool_step, plan::reduce_step,
         plan::softmax_step, plan::normalize_step, plan::attention_step, plan::gather_step})
-    all.push_back({.name = fmt::format("{} on the reference", kind), .on_host = kind});
+    all.push_back({.name = fmt::format("{} on the reference", kind.name), .on_host = kind});
   return all;
 }
 

@@ -323,7 +323,7 @@ class CublasLt : public Library {
   explicit CublasLt(std::shared_ptr<Session> session) : session_(std::move(session)) {}
 
   std::string_view name() const override { return "cublaslt"; }
-  bool takes(std::string_view kind) const override { return kind == plan::product_step; }
+  bool takes(const plan::StepKind& kind) const override { return kind == plan::product_step; }
   std::string version() const override {
     const std::size_t version = session_->functions.version();
     constexpr std::size_t major = 10000, minor = 100;

@@ -162,7 +162,7 @@ class Cudnn : public Library {
   explicit Cudnn(std::shared_ptr<CudnnSession> session) : session_(std::move(session)) {}
 
   std::string_view name() const override { return "cudnn"; }
-  bool takes(std::string_view kind) const override {
+  bool takes(const plan::StepKind& kind) const override {
     return kind == plan::convolution_step || kind == plan::attention_step || kind == plan::product_step;
   }
   std::string version() const override {

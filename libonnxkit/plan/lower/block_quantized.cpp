@@ -35,7 +35,7 @@ View gathered_along(LowerCall& call, const View& view, std::size_t axis, const V
   const auto sizes = std::span(lined.dims);
   const std::int64_t outer = element_count(sizes.first(axis)), inner = element_count(sizes.subspan(axis + 1));
   const View result = call.make(view.type, {outer, places.size(), inner});
-  call.emit(gather_step, {reshaped(lined, {outer, lined.dims[axis], inner}), places}, {result}, MapParameters());
+  call.emit(gather_step, {reshaped(lined, {outer, lined.dims[axis], inner}), places}, {result});
   Dims dims = lined.dims;
   dims[axis] = places.size();
   return reshaped(result, dims);

@@ -166,7 +166,7 @@ View spread_rows(LowerCall& call, const View& now, const Place& place) {
                          ElementType::int64, slots);
   const View rows = reshaped(call.contiguous(now), {1, dims[0] * dims[1] * dims[2], dims[3]});
   const View result = call.make(ElementType::float32, {1, at.size(), dims[3]});
-  call.emit(gather_step, {rows, reshaped(at, {at.size()})}, {result}, MapParameters());
+  call.emit(gather_step, {rows, reshaped(at, {at.size()})}, {result});
   return reshaped(result, {slots[0], slots[1], slots[2], dims[3]});
 }
 

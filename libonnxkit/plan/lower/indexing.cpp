@@ -85,7 +85,7 @@ constexpr std::size_t most_tuple_length = 8;
 View gathered_at(LowerCall& call, const View& data, const View& places, std::int64_t width) {
   const View source = reshaped(call.contiguous(data), {1, data.size() / width, width});
   const View result = call.make(data.type, {1, places.dims[0], width});
-  call.emit(gather_step, {source, places}, {result}, MapParameters());
+  call.emit(gather_step, {source, places}, {result});
   return result;
 }
 

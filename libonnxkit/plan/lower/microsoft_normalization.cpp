@@ -25,8 +25,7 @@ View rows_at(LowerCall& call, const View& held, const View& positions) {
   e.apply(Operation::select, e.apply(Operation::less, at, e.integer(0)), e.integer(rows), at);
   const View places = mapped(call, e, {positions}, ElementType::int64, positions.dims);
   const View result = call.make(held.type, {1, count, size});
-  call.emit(gather_step, {reshaped(call.contiguous(held), {1, rows, size}), reshaped(places, {count})}, {result},
-            MapParameters());
+  call.emit(gather_step, {reshaped(call.contiguous(held), {1, rows, size}), reshaped(places, {count})}, {result});
   return reshaped(result, {count, size});
 }
 

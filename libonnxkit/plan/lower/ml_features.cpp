@@ -172,7 +172,7 @@ Unlowered lower_array_feature_extractor(LowerCall& call) {
   e.apply(Operation::select, e.apply(Operation::less, at, e.integer(0)), e.integer(size), at);
   const View places = mapped(call, e, {reshaped_or_copied(call, columns, {count})}, ElementType::int64, {count});
   const View result = call.make(x.type, {rows, count, 1});
-  call.emit(gather_step, {reshaped(call.contiguous(x), {rows, size, 1}), places}, {result}, MapParameters());
+  call.emit(gather_step, {reshaped(call.contiguous(x), {rows, size, 1}), places}, {result});
   call.set_output(0, reshaped(result, call.output_dims(0)));
   return std::nullopt;
 }

@@ -103,8 +103,7 @@ Unlowered lower_linear_classifier(LowerCall& call) {
       write_scores(call, sums, is_logistic, scores);
   }
   const View names = call.make(ElementType::int64, {1, rows, 1});
-  call.emit(gather_step, {integer_constant(call, *labels, {1, classes, 1}), reshaped(best, {rows})}, {names},
-            MapParameters());
+  call.emit(gather_step, {integer_constant(call, *labels, {1, classes, 1}), reshaped(best, {rows})}, {names});
   call.set_output(0, reshaped(names, call.output_dims(0)));
   if (call.has_output(1)) call.set_output(1, reshaped(scores, call.output_dims(1)));
   return std::nullopt;

@@ -106,8 +106,7 @@ Unlowered lower_reverse_sequence(LowerCall& call) {
                               reshaped_or_copied(call, call.input(1), {batches, 1})},
                              ElementType::int64, grid);
   const View result = call.make(x.type, {1, batches * times, width});
-  call.emit(gather_step, {reshaped(rows, {1, batches * times, width}), reshaped(places, {batches * times})}, {result},
-            MapParameters());
+  call.emit(gather_step, {reshaped(rows, {1, batches * times, width}), reshaped(places, {batches * times})}, {result});
   call.set_output(0, permuted(reshaped(result, rows.dims), order));
   return std::nullopt;
 }

@@ -67,7 +67,7 @@ Parts convolution_parts(LowerCall& call, std::size_t w_input, std::size_t x_zero
   filter.weights = *std::move(weights);
   ConvolutionParameters parameters;
   parameters.groups = call.integer("group", 1);
-  parameters.is_exact = true;
+  parameters.has_exact_sums = true;
   const auto ends = channel_parts(filter.weights, filter.dims, parameters.groups);
   if (!ends || ends->size() > most_parts) return {{}, "sums that float32 cannot hold in few parts"};
   const bool is_line = x_dims.size() == 3;

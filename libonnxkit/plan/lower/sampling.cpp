@@ -204,7 +204,7 @@ Unlowered lower_grid_sample(LowerCall& call) {
   const View places = of_neighbours(call, image, Found::place);
   const View gathered = call.make(x.type, {1, rows, channels});
   call.emit(gather_step, {reshaped(image.pixels, {1, batches * area + 1, channels}), reshaped(places, {rows})},
-            {gathered}, MapParameters());
+            {gathered});
   const View taps = reshaped(gathered, {corners, batches, points, channels});
   View sampled = taps;
   if (image.rules.is_nearest) {

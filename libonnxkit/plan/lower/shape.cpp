@@ -280,7 +280,7 @@ Unlowered lower_gather(LowerCall& call) {
   const View source = reshaped(call.contiguous(data), {before, data.dims[axis], behind});
   const View flat = reshaped(call.contiguous(positions), {count});
   const View result = call.make(source.type, {before, count, behind});
-  call.emit(gather_step, {source, flat}, {result}, MapParameters());
+  call.emit(gather_step, {source, flat}, {result});
   call.set_output(0, reshaped(result, call.output_dims(0)));
   return std::nullopt;
 }
