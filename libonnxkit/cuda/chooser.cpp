@@ -38,7 +38,7 @@ class KernelCall : public LibraryCall {
 
   const std::vector<View>& operands() const override { return operands_; }
   std::size_t result() const override {
-    const std::vector<bool> writes = writes_of(launches_.back());
+    const std::vector<bool>& writes = launches_.back().writes;
     const auto written = std::find(writes.begin(), writes.end(), true) - writes.begin();
     return operands_.size() - writes.size() + static_cast<std::size_t>(written);
   }

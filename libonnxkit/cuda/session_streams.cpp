@@ -39,7 +39,7 @@ Result<void> ReadyPlan::schedule_works() {
       if (work.call)
         writes[work.call->result()] = true;
       else
-        writes = writes_of(*work.launch);
+        writes = work.launch->writes;
       std::vector<Region>& of = regions.emplace_back();
       for (std::size_t i = 0; i < operands.size(); ++i) {
         if (plan_.buffers[operands[i].buffer].home != plan::Home::constant)

@@ -1,20 +1,17 @@
 #include "libonnxkit/cuda/step.h"
 
-#include <algorithm>
-
 namespace onnxkit::cuda {
 
 void register_all_steps(StepRegistry& registry);
 
-std::vector<bool> writes_of(const Launch& launch) {
-  std::vector<bool> writes;
-  std::string_view parameters = launch.text;
-  parameters = parameters.substr(1, parameters.find(')') - 1);
-  while (writes.size() < launch.operands.size()) {
-    writes.push_back(!parameters.starts_with("const "));
-    parameters.remove_prefix(std::min(parameters.find(", "), parameters.size() - 2) + 2);
-  }
-  return writes;
+void Launch::add_operand(const View& view, bool is_written) {
+  operands.push_back(view);
+  writes.push_back(is_written);
+}
+
+void Launch::add_operands(const plan::Step& step) {
+  for (const View& view : step.inputs) add_operand(view, false);
+  for (const View& view : step.outputs) add_operand(view, true);
 }
 
 const StepRegistry& step_registry() {

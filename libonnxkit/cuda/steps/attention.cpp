@@ -199,7 +199,7 @@ Result<std::vector<Launch>> write_attention(const plan::Step& step, const Prepar
   launch.text += "    __syncthreads();\n" + text.load("v", text.v, "column", text.keys, text.part) + text.weights();
   launch.text += "    __syncthreads();\n" + text.sums() + "  }\n";
   launch.text += "  __syncthreads();\n" + text.results() + "}\n";
-  launch.operands = operands_of(step);
+  launch.add_operands(step);
   launch.blocks = static_cast<std::uint32_t>(text.blocks());
   launch.threads = static_cast<std::uint32_t>(text.threads());
   launch.synchronizes = true;

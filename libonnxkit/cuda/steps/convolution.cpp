@@ -165,7 +165,7 @@ Result<std::vector<Launch>> write_convolution(const plan::Step& step, const Prep
   auto launch = convolution.in_channels == 1 && parameters.groups > 1 ? write_depthwise(convolution, preparation)
                                                                       : write_tiled(convolution, preparation);
   if (!launch) return launch.error();
-  launch->operands = operands_of(step);
+  launch->add_operands(step);
   return std::vector<Launch>{*std::move(launch)};
 }
 

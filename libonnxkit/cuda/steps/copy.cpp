@@ -38,7 +38,8 @@ Result<std::vector<Launch>> write_copy(const plan::Step& step, const Preparation
   Launch launch;
   launch.text = fmt::format("(const {0}* __restrict__ x, {0}* __restrict__ y) {{\n{1}    {2};\n{3}}}\n", type,
                             loop.begin(), copy, loop.end());
-  launch.operands = {from, to};
+  launch.add_operand(from, false);
+  launch.add_operand(to, true);
   launch.blocks = loop.blocks();
   launch.threads = loop.threads();
   return std::vector<Launch>{std::move(launch)};

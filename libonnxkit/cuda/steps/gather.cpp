@@ -39,7 +39,7 @@ Result<std::vector<Launch>> write_gather(const plan::Step& step, const Preparati
       write_parameters(step, preparation, true), loop.begin(), loop.place(2), data.dims[1], loop.place(1),
       data.strides[1], copy, loop.end());
   launch.fault = "a position to gather from is outside the axis";
-  launch.operands = operands_of(step);
+  launch.add_operands(step);
   launch.blocks = loop.blocks();
   launch.threads = loop.threads();
   return std::vector<Launch>{std::move(launch)};

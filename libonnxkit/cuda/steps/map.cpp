@@ -51,7 +51,7 @@ Result<std::vector<Launch>> write_map(const plan::Step& step, const Preparation&
   if (!body) return body.error();
   Launch launch;
   launch.text = write_parameters(step, preparation) + " {\n" + loop.begin() + *body + loop.end() + "}\n";
-  launch.operands = operands_of(step);
+  launch.add_operands(step);
   launch.blocks = loop.blocks();
   launch.threads = loop.threads();
   return std::vector<Launch>{std::move(launch)};

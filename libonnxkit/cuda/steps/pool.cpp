@@ -51,7 +51,7 @@ Result<std::vector<Launch>> write_pool(const plan::Step& step, const Preparation
                   stored(to.type, lane, p.is_maximum ? "result" : "result / (divisor > 1 ? divisor : 1)"), loop.end());
   Launch launch;
   launch.text = std::move(text);
-  launch.operands = operands_of(step);
+  launch.add_operands(step);
   launch.blocks = loop.blocks();
   launch.threads = loop.threads();
   return std::vector<Launch>{std::move(launch)};

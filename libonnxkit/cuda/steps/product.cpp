@@ -103,7 +103,7 @@ Result<Launch> Product::launch(std::string text, std::int64_t blocks, std::uint3
   if (blocks > most_blocks) return make_error("not-supported", "more tiles than a launch has blocks");
   Launch launch;
   launch.text = std::move(text);
-  launch.operands = operands_of(step);
+  launch.add_operands(step);
   launch.blocks = static_cast<std::uint32_t>(blocks);
   launch.threads = threads;
   launch.synchronizes = true;

@@ -99,24 +99,27 @@ class RecurrentText {
     const std::int64_t before = at == 0 ? time : of_.is_reverse ? time + 1 : time - 1;
     Launch made;
     std::string parameters;
-    const auto add = [&](std::string_view qualifier, const View& view, std::string_view name) {
-      parameters += fmt::format("{}{}{}* {}", parameters.empty() ? "(" : ", ", qualifier, stored_type(view.type), name);
-      made.operands.push_back(view);
+    const auto add = [&](const View& view, std::string_view name, bool is_written) {
+      parameters += fmt::format("{}{}{}* {}", parameters.empty() ? "(" : ", ", is_written ? "" : "const ",
+                                stored_type(view.type), name);
+      made.add_operand(view, is_written);
     };
-    add("const ", plan::sliced(x_, 0, time, 1, 1), "x");
-    if (of_.has_lengths) add("const ", lengths_, "lengths");
-    if (of_.has_lengths && time_ > 1) add("const ", x_, "x_begin");
-    add("const ", weights_, "__restrict__ weights");
+    const auto reads = [&](const View& view, std::string_view name) { add(view, name, false); };
+    const auto writes = [&](const View& view, std::string_view name) { add(view, name, true); };
+    reads(plan::sliced(x_, 0, time, 1, 1), "x");
+    if (of_.has_lengths) reads(lengths_, "lengths");
+    if (of_.has_lengths && time_ > 1) reads(x_, "x_begin");
+    reads(weights_, "__restrict__ weights");
     const bool is_first = at == 0 && !begins_late();
-    if (is_first || begins_late()) add("const ", first_h_, "first_h");
-    if (!is_first) add("const ", plan::sliced(y_, 0, before, 1, 1), "before");
-    if (of_.cell == Cell::lstm && (is_first || begins_late())) add("const ", first_c_, "first_c");
-    if (of_.resets_behind) add("const ", bias_, "bias");
-    if (of_.has_peepholes) add("const ", peepholes_, "peepholes");
-    add("", plan::sliced(y_, 0, time, 1, 1), "y");
-    if (phase == Phase::gates) add("", last_h_, "scaled");
-    if (phase == Phase::candidate) add("const ", last_h_, "scaled");
-    if (of_.cell == Cell::lstm) add("", c_, "c");
+    if (is_first || begins_late()) reads(first_h_, "first_h");
+    if (!is_first) reads(plan::sliced(y_, 0, before, 1, 1), "before");
+    if (of_.cell == Cell::lstm && (is_first || begins_late())) reads(first_c_, "first_c");
+    if (of_.resets_behind) reads(bias_, "bias");
+    if (of_.has_peepholes) reads(peepholes_, "peepholes");
+    writes(plan::sliced(y_, 0, time, 1, 1), "y");
+    if (phase == Phase::gates) writes(last_h_, "scaled");
+    if (phase == Phase::candidate) reads(last_h_, "scaled");
+    if (of_.cell == Cell::lstm) writes(c_, "c");
     made.text = parameters + ") {\n" + begin() + products(phase, is_first) + cell(phase, is_first) + "}\n";
     made.blocks = static_cast<std::uint32_t>(unit_blocks() * ((batch_ + rows_ - 1) / rows_));
     made.threads = warps * warp;
@@ -251,7 +254,7 @@ class RecurrentText {
   Launch last_launch() const {
     const LinearLoop loop(batch_ * units_);
     Launch made;
-    made.operands = {y_, last_h_};
+    for (const View& view : {y_, last_h_}) made.add_operand(view, true);
     std::string parameters = fmt::format("({}* y, {}* last_h", stored_type(y_.type), stored_type(last_h_.type));
     std::string body;
     const std::string zero = literal(lane_, 0);
@@ -262,7 +265,7 @@ class RecurrentText {
     std::string last = loaded(y_.type, lane_, y_at(of_.is_reverse ? "0" : "(length - 1)"));
     if (of_.has_lengths) {
       parameters += fmt::format(", const {}* lengths", stored_type(lengths_.type));
-      made.operands.push_back(lengths_);
+      made.add_operand(lengths_, false);
       body = fmt::format(
           "    const long long length = {};\n    if (length < 0 || length > {}) {{\n      *fault = 1;\n      "
           "continue;\n"
@@ -271,7 +274,7 @@ class RecurrentText {
       last = fmt::format("(length == 0 ? {} : {})", zero, last);
       if (of_.cell == Cell::lstm) {
         parameters += fmt::format(", {}* c", stored_type(c_.type));
-        made.operands.push_back(c_);
+        made.add_operand(c_, true);
         body += "    if (length == 0)\n    " + kept(c_, "c", zero);
       }
       parameters += ", unsigned* fault";

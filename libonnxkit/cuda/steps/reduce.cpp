@@ -99,7 +99,7 @@ Result<std::vector<Launch>> write_reduce(const plan::Step& step, const Preparati
       kept.count(), gone.count(), division.width, gone.coordinates("at", "    "), combine.type,
       loaded(from.type, lane, fmt::format("x0[{}]", place)), write_combined(division, combine.type), kept.count(),
       kept.place(1), stored(to.type, lane, result));
-  launch.operands = operands_of(step);
+  launch.add_operands(step);
   const std::int64_t blocks = (kept.count() + division.results - 1) / division.results;
   constexpr std::int64_t most_blocks = (std::int64_t{1} << 31) - 1;
   if (blocks > most_blocks) return make_error("not-supported", "more results than a launch has blocks");

@@ -14,7 +14,7 @@ Result<std::vector<Launch>> launch_of(const plan::Step& step, const RowLoops& ro
   if (rows.blocks() > most_blocks) return make_error("not-supported", "more rows than a launch has blocks");
   Launch launch;
   launch.text = std::move(text);
-  launch.operands = operands_of(step);
+  launch.add_operands(step);
   launch.blocks = static_cast<std::uint32_t>(rows.blocks());
   launch.threads = rows.threads();
   launch.synchronizes = true;

@@ -46,7 +46,7 @@ Result<std::vector<Launch>> write_scatter(const plan::Step& step, const Preparat
       combined_text(combination, lane == Lane::i64, update), combines ? stored(to.type, lane, "old") : "old",
       loop.end());
   launch.fault = "a position to scatter to is outside the axis";
-  launch.operands = operands_of(step);
+  launch.add_operands(step);
   launch.blocks = loop.blocks();
   launch.threads = loop.threads();
   return std::vector<Launch>{std::move(launch)};

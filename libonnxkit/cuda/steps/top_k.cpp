@@ -32,7 +32,7 @@ Result<std::vector<Launch>> write_top_k(const plan::Step& step, const Preparatio
       "place;\n    }}\n{7}}}\n",
       write_parameters(step, preparation), loop.begin(), n, is_below("other", "number"), is_below("number", "other"),
       is_largest ? "is_above" : "is_below", k, loop.end(), comparable("numbers[place]"), comparable("numbers[i]"));
-  launch.operands = operands_of(step);
+  launch.add_operands(step);
   launch.blocks = loop.blocks();
   launch.threads = loop.threads();
   return std::vector<Launch>{std::move(launch)};

@@ -3,10 +3,12 @@
 #include <dlfcn.h>
 #include <ucontext.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
 
+#include <doctest/doctest.h>
 #include <fmt/format.h>
 
 #include "libonnxkit/cuda/text/prelude.h"
@@ -152,7 +154,20 @@ double HostStep::real(const plan::View& view, std::int64_t at) const {
   }
 }
 
+/// What parameters that are not const say is written.
+std::vector<bool> writes_of_text(const cuda::Launch& launch) {
+  std::vector<bool> writes;
+  std::string_view parameters = launch.text;
+  parameters = parameters.substr(1, parameters.find(')') - 1);
+  while (writes.size() < launch.operands.size()) {
+    writes.push_back(!parameters.starts_with("const "));
+    parameters.remove_prefix(std::min(parameters.find(", "), parameters.size() - 2) + 2);
+  }
+  return writes;
+}
+
 void HostProgram::add(HostStep& step) {
+  for (const cuda::Launch& launch : step.launches) CHECK_MESSAGE(launch.writes == writes_of_text(launch), launch.text);
   for (const cuda::Launch& launch : step.launches) threads_[launch.text] = launch.threads;
   for (const cuda::Launch& launch : step.launches) names_.try_emplace(launch.text, fmt::format("k{}", names_.size()));
 }

@@ -275,17 +275,5 @@ TEST_CASE("places of values make no step wait") {
   CHECK(several > one);
 }
 
-TEST_CASE("a kernel writes what its parameters do not say is const") {
-  cuda::Launch launch;
-  launch.text =
-      "(const float* __restrict__ x0, unsigned char* y, const unsigned long long* x1, float* y1, unsigned* fault) {\n "
-      "f(a, b); }";
-  launch.operands.resize(4);
-  CHECK(cuda::writes_of(launch) == std::vector<bool>{false, true, false, true});
-  launch.text = "(float* y)";
-  launch.operands.resize(1);
-  CHECK(cuda::writes_of(launch) == std::vector<bool>{true});
-}
-
 }  // namespace
 }  // namespace onnxkit::tests::cuda_streams
