@@ -5,7 +5,8 @@
 
 #include "libonnxkit/cuda/channels_last_weights.h"
 #include "libonnxkit/cuda/pointwise_convolution.h"
-#include "libonnxkit/plan/program_pass.h"
+#include "libonnxkit/plan/arena.h"
+#include "libonnxkit/plan/step_edit.h"
 #include "libonnxkit/plan/steps.h"
 
 namespace onnxkit::cuda {

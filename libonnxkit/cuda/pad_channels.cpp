@@ -3,7 +3,7 @@
 #include "libonnxkit/base/dtype/dtype.h"
 #include "libonnxkit/cuda/channels_last_weights.h"
 #include "libonnxkit/cuda/device.h"
-#include "libonnxkit/plan/program_pass.h"
+#include "libonnxkit/plan/step_edit.h"
 
 namespace onnxkit::cuda {
 namespace {

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "libonnxkit/plan/program_pass.h"
+#include "libonnxkit/plan/arena.h"
 
 // Which works may run side by side, and on which streams they do.
 namespace onnxkit::cuda {

@@ -9,22 +9,14 @@
 #include "libonnxkit/ir/clone.h"
 #include "libonnxkit/ir/extract.h"
 #include "libonnxkit/ir/scope.h"
+#include "libonnxkit/plan/arena.h"
 #include "libonnxkit/plan/lowerer.h"
 #include "libonnxkit/plan/pass.h"
-#include "libonnxkit/plan/program_pass.h"
+#include "libonnxkit/plan/step_edit.h"
+#include "libonnxkit/plan/step_pass.h"
 
 namespace onnxkit::plan {
 namespace {
-
-struct ProgramPass {
-  std::string_view name;
-  std::size_t (*run)(Plan& plan, const Takes& takes);
-};
-constexpr ProgramPass program_passes[] = {{"fuse_maps", fuse_maps},
-                                          {"fuse_epilogues", fuse_epilogues},
-                                          {"sink_copies", sink_copies},
-                                          {"split_maps", split_maps},
-                                          {"place_outputs", place_outputs}};
 
 ir::DeclaredType declared_type(ir::Model& model, const Value& value) {
   ir::DeclaredType type;
@@ -312,11 +304,12 @@ Result<Plan> build_whole(Subject& subject, const BuildOptions& options, Ran ran)
   plan.changes = std::move(ran.changes);
   plan.misses = std::move(ran.misses);
   drop_unused_steps(plan);
-  for (const ProgramPass& pass : program_passes) {
-    if (options.without_passes.contains(pass.name)) continue;
+  std::vector<StepPass> passes = step_pass_registry().ordered();
+  std::erase_if(passes, [&](const StepPass& pass) { return options.without_passes.contains(pass.name); });
+  for (const StepPass& pass : passes)
     if (pass.run(plan, options.takes) != 0) plan.passes.emplace_back(pass.name);
-  }
-  if (!options.without_passes.contains("fuse_epilogues")) note_missed_epilogues(plan, options.takes);
+  for (const StepPass& pass : passes)
+    if (pass.note_misses) pass.note_misses(plan, options.takes);
   place_buffers(plan);
   return plan;
 }
@@ -337,7 +330,7 @@ ir::Model newest(const ir::Model& model) {
 std::vector<std::string> pass_names() {
   std::vector<std::string> names;
   for (const Pass& pass : pass_registry().ordered()) names.emplace_back(pass.name);
-  for (const ProgramPass& pass : program_passes) names.emplace_back(pass.name);
+  for (const StepPass& pass : step_pass_registry().ordered()) names.emplace_back(pass.name);
   return names;
 }
 

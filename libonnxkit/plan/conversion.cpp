@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "libonnxkit/plan/program_pass.h"
+#include "libonnxkit/plan/step_edit.h"
 
 namespace onnxkit::plan {
 

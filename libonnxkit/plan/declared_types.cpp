@@ -3,9 +3,11 @@
 #include <algorithm>
 
 #include "libonnxkit/base/dtype/dtype.h"
+#include "libonnxkit/plan/arena.h"
 #include "libonnxkit/plan/conversion.h"
-#include "libonnxkit/plan/program_pass.h"
+#include "libonnxkit/plan/step_edit.h"
 #include "libonnxkit/plan/steps.h"
+#include "libonnxkit/plan/whole_copies.h"
 
 namespace onnxkit::plan {
 namespace {
@@ -27,7 +29,7 @@ class Declaring {
     plan_.steps.clear();
     for (Step& step : steps) add(std::move(step));
     read_inputs_in_place(plan_);
-    place_outputs(plan_, {});
+    write_outputs_in_place(plan_, {});
     place_buffers(plan_);
   }
 

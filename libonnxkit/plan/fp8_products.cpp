@@ -10,7 +10,8 @@
 #include <fmt/ranges.h>
 
 #include "libonnxkit/base/dtype/dtype.h"
-#include "libonnxkit/plan/program_pass.h"
+#include "libonnxkit/plan/arena.h"
+#include "libonnxkit/plan/step_edit.h"
 #include "libonnxkit/plan/steps.h"
 
 namespace onnxkit::plan {

@@ -4,8 +4,9 @@
 #include <map>
 
 #include "libonnxkit/base/dtype/dtype.h"
+#include "libonnxkit/plan/arena.h"
 #include "libonnxkit/plan/conversion.h"
-#include "libonnxkit/plan/program_pass.h"
+#include "libonnxkit/plan/step_edit.h"
 #include "libonnxkit/plan/steps.h"
 
 namespace onnxkit::plan {

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "libonnxkit/base/dtype/dtype.h"
+#include "libonnxkit/ir/clone.h"
 #include "libonnxkit/plan/pass.h"
 #include "libonnxkit/plan/rewriting.h"
 

@@ -1,7 +1,9 @@
+#include "libonnxkit/plan/whole_copies.h"
+
 #include <algorithm>
 
 #include "libonnxkit/plan/lowerer.h"
-#include "libonnxkit/plan/program_pass.h"
+#include "libonnxkit/plan/step_edit.h"
 
 namespace onnxkit::plan {
 namespace {
@@ -24,7 +26,7 @@ Step with_buffer(const Step& step, std::uint32_t from, std::uint32_t to) {
 
 }  // namespace
 
-std::size_t place_outputs(Plan& plan, const Takes& takes) {
+std::size_t write_outputs_in_place(Plan& plan, const Takes& takes) {
   const BufferUses uses(plan);
   std::vector<bool> is_gone(plan.steps.size(), false), is_placed(plan.buffers.size(), false);
   std::size_t count = 0;
