@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstring>
 #include <deque>
+#include <functional>
 #include <map>
 #include <optional>
 #include <stop_token>
@@ -15,6 +16,7 @@
 #include "libonnxkit/base/checked.h"
 #include "libonnxkit/exec/file_for.h"
 #include "libonnxkit/exec/threads_option.h"
+#include "libonnxkit/exec/time_limit.h"
 #include "libonnxkit/ir/tensor/tensor_data.h"
 #include "libonnxkit/onnxruntime/cuda_values.h"
 #include "libonnxkit/onnxruntime/library.h"
@@ -158,22 +160,38 @@ class LibrarySession : public exec::Session {
     for (const auto& [key, value] : settings)
       if (auto done = library_->call(slots::add_run_setting, options->get(), key, value.c_str()); !done)
         return done.error();
-    const std::stop_callback stopping(request.stop,
-                                      [&] { (void)library_->call(slots::set_terminate, options->get()); });
-    exec::RunAnswer answer;
-    for (int run = 0; run < request.warmup + std::max(request.repeat, 1); ++run) {
-      if (request.stop.stop_requested()) return make_error("cancelled", "the run was stopped");
-      const double cpu = process_seconds();
-      const Clock::time_point start = Clock::now();
-      const auto done = run_bound(options->get(), binding->get());
-      const double wall = std::chrono::duration<double>(Clock::now() - start).count();
-      if (!done) return request.stop.stop_requested() ? make_error("cancelled", "the run was stopped") : done.error();
-      if (run >= request.warmup) answer.samples.push_back({wall, process_seconds() - cpu});
-    }
+    auto samples = measure(request, options->get(), [&] { return run_bound(options->get(), binding->get()); });
+    if (!samples) return samples.error();
     auto outputs = results(binding->get());
     if (!outputs) return outputs.error();
-    answer.outputs = *std::move(outputs);
-    return answer;
+    return exec::RunAnswer{.outputs = *std::move(outputs), .samples = *std::move(samples)};
+  }
+
+  /// All runs of a request, each within its limits; samples of those behind the warm-up. `once` is a run, `on_device` tells how long the last one took
+  /// there.
+  Result<std::vector<exec::RunSample>> measure(const exec::RunRequest& request, RunOptions* options,
+                                               const std::function<Result<void>()>& once,
+                                               const std::function<Result<double>()>& on_device = {}) const {
+    std::vector<exec::RunSample> samples;
+    for (int run = 0; run < request.warmup + std::max(request.repeat, 1); ++run) {
+      const exec::TimeLimit limit(limit_of(request), request.stop);
+      const std::stop_callback stopping(limit.token(), [&] { (void)library_->call(slots::set_terminate, options); });
+      const double cpu = process_seconds();
+      const Clock::time_point start = Clock::now();
+      const auto done = once();
+      exec::RunSample sample{std::chrono::duration<double>(Clock::now() - start).count(), process_seconds() - cpu};
+      if (limit.is_over()) return exec::late_run(request.limits.time);
+      if (request.stop.stop_requested()) return exec::cancelled_run();
+      if (!done) return done.error();
+      if (run < request.warmup) continue;
+      if (on_device) {
+        const auto seconds = on_device();
+        if (!seconds) return seconds.error();
+        sample.device = *seconds;
+      }
+      samples.push_back(sample);
+    }
+    return samples;
   }
 
   std::shared_ptr<const Library> library_;
@@ -184,6 +202,12 @@ class LibrarySession : public exec::Session {
   exec::LoadReport report_;
 
  private:
+  static std::chrono::milliseconds limit_of(const exec::RunRequest& request) {
+    constexpr std::chrono::milliseconds shortest(1);
+    const exec::RunLimits& limits = request.limits;
+    return limits.time.count() == 0 ? limits.time : std::max(limits.time - limits.spent, shortest);
+  }
+
   Result<void> bind(const std::vector<Value>& values, Binding* binding,
                     std::vector<std::shared_ptr<RuntimeValue>>& bound) const {
     for (std::size_t i = 0; i < values.size(); ++i) {
@@ -293,6 +317,7 @@ class CudaSession : public LibrarySession {
 
  private:
   static constexpr const char* graph_setting = "gpu_graph_id";
+  static constexpr std::size_t most_places = 8;
 
   /// Grown while this session was at work.
   void note_memory(std::optional<std::uint64_t> before) {
@@ -300,10 +325,17 @@ class CudaSession : public LibrarySession {
     if (before && now && *now > *before) held_bytes_ += *now - *before;
   }
 
-  /// Places for such inputs and their outputs, whose sizes a run on the host's memory tells, and their number from 1.
-  Result<std::size_t> places_for(const exec::RunRequest& request, const std::vector<Value>& values) {
-    for (std::size_t i = 0; i < places_.size(); ++i)
-      if (places_[i].fits(values)) return i + 1;
+  /// Memory of the device for inputs and outputs of certain sizes, and the graph that is captured over it.
+  struct Places {
+    CudaValues values;
+    std::size_t graph = 0;  ///< from 1; a number is never given again
+  };
+
+  /// Those for such inputs and their outputs, whose sizes a run on the host's memory tells.
+  Result<Places*> places_for(const exec::RunRequest& request, const std::vector<Value>& values) {
+    const auto known =
+        std::find_if(places_.begin(), places_.end(), [&](const Places& places) { return places.values.fits(values); });
+    if (known != places_.end()) return &*known;
     exec::RunRequest once = request;
     once.repeat = 1;
     once.warmup = 0;
@@ -312,14 +344,15 @@ class CudaSession : public LibrarySession {
     if (!first) return first.error();
     auto made = CudaValues::make(library_, cuda_.runtime, values, first->outputs);
     if (!made) return made.error();
-    places_.push_back(*std::move(made));
-    return places_.size();
+    if (places_.size() == most_places) places_.pop_front();
+    places_.push_back({*std::move(made), ++graphs_});
+    return &places_.back();
   }
 
   Result<exec::RunAnswer> run_on_device(const exec::RunRequest& request, const std::vector<Value>& values) {
-    const auto number = places_for(request, values);
-    if (!number) return number.error();
-    CudaValues& places = places_[*number - 1];
+    const auto found = places_for(request, values);
+    if (!found) return found.error();
+    CudaValues& places = (*found)->values;
     const CudaRuntime& cuda = *cuda_.runtime;
     const CudaRuntime::Stream stream = cuda_.stream.get();
     if (auto sent = places.send(values, stream); !sent) return sent.error();
@@ -329,13 +362,11 @@ class CudaSession : public LibrarySession {
     if (auto bound = places.bind(binding->get(), inputs_); !bound) return bound.error();
     const auto options = make_run_options();
     if (!options) return options.error();
-    const std::string graph = std::to_string(*number);
+    const std::string graph = std::to_string((*found)->graph);
     if (cuda_.has_graphs) {
       auto set = library_->call(slots::add_run_setting, options->get(), graph_setting, graph.c_str());
       if (!set) return set.error();
     }
-    const std::stop_callback stopping(request.stop,
-                                      [&] { (void)library_->call(slots::set_terminate, options->get()); });
     const auto start = cuda.make_event(), end = cuda.make_event();
     if (!start) return start.error();
     if (!end) return end.error();
@@ -347,26 +378,15 @@ class CudaSession : public LibrarySession {
       if (auto done = places.fetch(stream); !done) return done;
       return cuda.wait(stream);
     };
-    exec::RunAnswer answer;
-    for (int run = 0; run < request.warmup + std::max(request.repeat, 1); ++run) {
-      if (request.stop.stop_requested()) return make_error("cancelled", "the run was stopped");
-      const double cpu = process_seconds();
-      const Clock::time_point from = Clock::now();
-      const auto done = once();
-      const double wall = std::chrono::duration<double>(Clock::now() - from).count();
-      if (!done) return request.stop.stop_requested() ? make_error("cancelled", "the run was stopped") : done.error();
-      if (run < request.warmup) continue;
-      const auto on_device = cuda.seconds(start->get(), end->get());
-      if (!on_device) return on_device.error();
-      answer.samples.push_back({wall, process_seconds() - cpu, *on_device});
-    }
-    answer.outputs = places.outputs();
-    return answer;
+    auto samples = measure(request, options->get(), once, [&] { return cuda.seconds(start->get(), end->get()); });
+    if (!samples) return samples.error();
+    return exec::RunAnswer{.outputs = places.outputs(), .samples = *std::move(samples)};
   }
 
   CudaParts cuda_;
-  std::deque<CudaValues> places_;  ///< by sets of sizes
-  std::uint64_t held_bytes_ = 0;   ///< of the device
+  std::deque<Places> places_;     ///< by sets of sizes, the newest last
+  std::size_t graphs_ = 0;        ///< numbers that were given
+  std::uint64_t held_bytes_ = 0;  ///< of the device
 };
 
 /// ONNX Runtime in this process, for times without Python and messages. A fault of it ends this process, which a worker would survive.

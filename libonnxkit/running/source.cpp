@@ -2,13 +2,11 @@
 
 #include <algorithm>
 #include <charconv>
-#include <condition_variable>
-#include <mutex>
-#include <thread>
 
 #include <fmt/core.h>
 
 #include "converters/formats/saved_model/graph_writer.h"
+#include "libonnxkit/exec/time_limit.h"
 #include "libonnxkit/formats/frame/load.h"
 #include "libonnxkit/formats/frame/registry.h"
 #include "libonnxkit/ir/model.h"
@@ -19,31 +17,6 @@
 
 namespace onnxkit::running {
 namespace {
-
-/// Asks for a stop when a time is over, unless it ends before, and passes on that of the caller.
-class TimeLimit {
- public:
-  TimeLimit(std::uint64_t milliseconds, std::stop_token outer)
-      : forward_(std::move(outer), [this] { source_.request_stop(); }) {
-    if (milliseconds == 0) return;
-    waiter_ = std::jthread([this, milliseconds](std::stop_token done) {
-      std::unique_lock lock(mutex_);
-      changed_.wait_for(lock, done, std::chrono::milliseconds(milliseconds), [] { return false; });
-      if (!done.stop_requested()) is_over_ = source_.request_stop();
-    });
-  }
-
-  std::stop_token token() const { return source_.get_token(); }
-  bool is_over() const { return is_over_; }
-
- private:
-  std::stop_source source_;
-  std::stop_callback<std::function<void()>> forward_;
-  std::mutex mutex_;
-  std::condition_variable_any changed_;
-  std::atomic<bool> is_over_ = false;
-  std::jthread waiter_;  // last: ends before what it uses
-};
 
 /// "s77=5,s3=12"
 std::map<std::string, std::int64_t> sizes_in(std::string_view text) {
@@ -161,7 +134,7 @@ Result<SourceReport> compare(const Model& model, std::vector<DiffSide> sides, st
   set.name = "generated";
   for (RunInput& input : inputs->inputs)
     if (input.value.kind != ValueKind::none) set.values.push_back({input.name, std::move(input.value)});
-  const TimeLimit limit(options.limits.time_ms, options.stop);
+  const exec::TimeLimit limit(std::chrono::milliseconds(options.limits.time_ms), options.stop);
   DiffOptions diffing;
   diffing.context = options.context;
   diffing.limits = options.limits;

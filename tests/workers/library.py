@@ -91,7 +91,7 @@ def main():
     other = ctypes.util.find_library("c")
     suite.check("another library", refusal(onnxkit(options, "run", model, "-b", "onnxruntime-lib", ONNXKIT_ONNXRUNTIME=other), 3, "is not ONNX Runtime's"))
     if importlib.util.find_spec("onnxruntime") is None:
-        suite.skip(len(folders) + 10, f"onnxruntime-lib: no module named onnxruntime in {sys.executable}")
+        suite.skip(len(folders) + 11, f"onnxruntime-lib: no module named onnxruntime in {sys.executable}")
         return suite.close()
     for folder in folders:
         suite.check(str(folder.relative_to(ROOT)), fault_of_model(options, folder))
@@ -103,6 +103,10 @@ def main():
         unknown.write_text('<ir_version: 8, opset_import: ["" : 17, "mine" : 1]>\nmain (float[2] x) => (float[2] y) { y = mine.Foo (x) }\n')
         strings = pathlib.Path(name) / "strings.onnxtxt"
         strings.write_text('<ir_version: 8, opset_import: ["" : 17]>\nmain (string[2] x) => (string[2] y) { y = Identity (x) }\n')
+        slow = pathlib.Path(name) / "slow.onnxtxt"
+        slow.write_text('<ir_version: 8, opset_import: ["" : 17]>\nmain (float[2000,2000] x) => (float[2000,2000] y) {\n  t0 = Identity (x)\n'
+                        + "".join(f"  t{i + 1} = MatMul (t{i}, x)\n" for i in range(200)) + "  y = Identity (t200)\n}\n")
+        suite.check("a time limit", refusal(onnxkit(options, "run", slow, "-b", "onnxruntime-lib", "--time-limit", "500ms"), 3, "time-limit"))
         suite.check("a damaged model", "" if onnxkit(options, "run", damaged, "-b", "onnxruntime-lib").returncode == 3 else "no error")
         suite.check("an unknown operator", "" if onnxkit(options, "run", unknown, "-b", "onnxruntime-lib").returncode == 3 else "no error")
         with_cuda = "CUDAExecutionProvider" in importlib.import_module("onnxruntime").get_available_providers()
