@@ -370,7 +370,7 @@ class Measurement {
   }
 
   void measure_round() {
-    step(fmt::format("round {}", ++rounds_));
+    if (++rounds_ % 10 == 0) step(fmt::format("round {}", rounds_));  // rounds of milliseconds
     std::vector<std::size_t> order(contenders_.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::shuffle(order.begin(), order.end(), random_);
@@ -493,6 +493,8 @@ class Measurement {
   }
 
   static void take_verdict(const Result<DiffReport>& compared, BenchSideReport& side) {
+    const bool was_cancelled = compared ? compared->cancelled : compared.error().kind == ErrorKind::cancelled;
+    if (was_cancelled) return;  // it was not judged, and the report says that it was cancelled
     if (!compared) {
       side.why = compared.error().diagnostic.message;
       return;

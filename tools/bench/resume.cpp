@@ -59,7 +59,7 @@ bool is_stored_side(const BenchSideReport& report, const DiffSide& side) {
 /// Whether it has what is asked for now: profiles, and verdicts or why there are none.
 bool is_complete(const BenchSideReport& side, const BenchArguments& arguments) {
   const bool is_profiled = side.profile || !side.unprofiled.empty();
-  const bool is_judged = side.verdict || (!side.why.empty() && side.why != "the comparison was cancelled");
+  const bool is_judged = side.verdict || !side.why.empty();
   return !side.rounds.empty() && (!arguments.wants_profiles() || is_profiled) && (arguments.no_judging || is_judged);
 }
 

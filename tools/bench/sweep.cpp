@@ -15,9 +15,6 @@
 namespace onnxkit::tools {
 namespace {
 
-/// Sides that start are told one by one, rounds of milliseconds are not.
-bool is_told(std::string_view step) { return !step.starts_with("round ") || step.ends_with('0'); }
-
 class Sweep {
  public:
   Sweep(const BenchArguments& arguments, const ThreadOptions& threads, std::vector<Benchmark> stored)
@@ -94,9 +91,7 @@ class Sweep {
     BenchOptions options = arguments_.bench;
     // A bar has one label; lines follow that of their model.
     const std::string bar = arguments_.notes == Notes::steps ? std::string() : setting_of(planned) + ": ";
-    options.on_step = [&](std::string_view step) {
-      if (is_told(step)) progress_.at(bar + without_controls(step));
-    };
+    options.on_step = [&](std::string_view step) { progress_.at(bar + without_controls(step)); };
     auto report = bench(setup.sides, setup.inputs, options);
     if (!report) return report.error();
     Benchmark measured = planned;

@@ -55,7 +55,7 @@ struct BenchOptions {
   std::uint64_t seed = 0;   ///< of the order of sides, the bootstrap, and the noise
   bool allow_outside_data = false;
   std::stop_token stop = {};
-  std::function<void(std::string_view step)> on_step = {};  ///< for progress
+  std::function<void(std::string_view step)> on_step = {};  ///< for progress; told of every tenth round
   /// How often every side is started anew, each time for an equal share of the rounds: where a process lies and which processor it keeps to change its
   /// speed for as long as it lives. Fewer where loading again would take more than half of max_seconds.
   std::size_t most_starts = 4;
