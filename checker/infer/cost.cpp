@@ -7,12 +7,6 @@
 namespace onnxkit::checker {
 namespace {
 
-Dim at(const Shape* shape, std::size_t axis) { return shape && axis < shape->size() ? (*shape)[axis] : Dim(); }
-
-Dim convolved(const NodeShapes& node, std::size_t weight) {
-  return node.dims().mul(node.elements(node.output(0)), node.elements(node.input(weight), 1));
-}
-
 /// Position of the node that uses a value last; outputs of the graph are used by its end.
 std::size_t last_use(const ir::Graph& graph, const ir::Uses& uses, ir::ValueId id) {
   if (uses.is_output(id)) return graph.nodes.size();
@@ -45,36 +39,6 @@ Dim NodeShapes::elements(const Shape* shape, std::size_t from) const {
   for (std::size_t i = from; i < shape->size(); ++i) total = dims_.mul(total, (*shape)[i]);
   return total;
 }
-
-namespace cost {
-
-Dim convolution(const NodeShapes& node) { return convolved(node, 1); }
-
-Dim quantized_convolution(const NodeShapes& node) { return convolved(node, 3); }
-
-Dim transposed_convolution(const NodeShapes& node) {
-  return node.dims().mul(node.elements(node.input(0)), node.elements(node.input(1), 1));
-}
-
-Dim matmul(const NodeShapes& node) {
-  const Shape* a = node.input(0);
-  return node.dims().mul(node.elements(node.output(0)), a && !a->empty() ? a->back() : Dim());
-}
-
-Dim gemm(const NodeShapes& node) {
-  const ir::Attribute* trans = node.node().find_attribute("transA");
-  const auto* flag = trans ? trans->as<std::int64_t>() : nullptr;
-  return node.dims().mul(node.elements(node.output(0)), at(node.input(0), flag && *flag != 0 ? 0 : 1));
-}
-
-/// X is [steps, batch, features]; W is [directions, gates * hidden, features], R [directions, gates * hidden, hidden].
-Dim recurrent(const NodeShapes& node) {
-  const Dim cells = node.dims().mul(at(node.input(0), 0), at(node.input(0), 1));
-  const Dim weights = node.dims().add(node.elements(node.input(1)), node.elements(node.input(2)));
-  return node.dims().mul(cells, weights);
-}
-
-}  // namespace cost
 
 Dim multiply_adds(const InferTraits& traits, const ir::Node& node, const GraphInfo& info, DimPool& dims) {
   return traits.cost ? traits.cost(NodeShapes(node, info, dims)) : Dim(0);

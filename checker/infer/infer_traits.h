@@ -25,6 +25,15 @@ ir::Dim transposed_convolution(const NodeShapes& node);
 ir::Dim matmul(const NodeShapes& node);
 ir::Dim gemm(const NodeShapes& node);
 ir::Dim recurrent(const NodeShapes& node);
+ir::Dim einsum(const NodeShapes& node);
+ir::Dim attention(const NodeShapes& node);
+ir::Dim flex_attention(const NodeShapes& node);
+ir::Dim multi_head_attention(const NodeShapes& node);
+ir::Dim group_query_attention(const NodeShapes& node);
+template <std::size_t past>  // the input that holds past keys and values
+ir::Dim projected_attention(const NodeShapes& node);
+/// Of operators that multiply, in a number that no rule here knows.
+ir::Dim unknown(const NodeShapes& node);
 
 }  // namespace cost
 

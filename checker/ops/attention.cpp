@@ -233,9 +233,10 @@ void infer_flex_attention(InferContext& context) {
 }  // namespace
 
 void register_attention(InferRegistry& registry) {
-  registry.add("Attention", all_versions(), infer_attention, {.type_attributes = {"softmax_precision"}});
+  registry.add("Attention", all_versions(), infer_attention,
+               {.cost = cost::attention, .type_attributes = {"softmax_precision"}});
   registry.add("ai.onnx.preview", "FlexAttention", all_versions(), infer_flex_attention,
-               {.type_attributes = {"softmax_precision"}});
+               {.cost = cost::flex_attention, .type_attributes = {"softmax_precision"}});
 }
 
 }  // namespace onnxkit::checker

@@ -141,8 +141,8 @@ void register_conv(InferRegistry& registry) {
   registry.add("com.microsoft", "FusedConv", all_versions(), infer_conv, {.cost = cost::convolution});
   registry.add("ConvInteger", all_versions(), infer_conv_integer, {.cost = cost::convolution});
   registry.add("QLinearConv", all_versions(), infer_qlinear_conv, {.cost = cost::quantized_convolution});
-  registry.add("DeformConv", all_versions(), infer_deform_conv);
-  registry.add("CausalConvWithState", all_versions(), infer_causal_conv);
+  registry.add("DeformConv", all_versions(), infer_deform_conv, {.cost = cost::convolution});
+  registry.add("CausalConvWithState", all_versions(), infer_causal_conv, {.cost = cost::convolution});
 }
 
 }  // namespace onnxkit::checker

@@ -221,6 +221,8 @@ void infer_einsum(InferContext& context) {
 
 }  // namespace
 
-void register_einsum(InferRegistry& registry) { registry.add("Einsum", all_versions(), infer_einsum); }
+void register_einsum(InferRegistry& registry) {
+  registry.add("Einsum", all_versions(), infer_einsum, {.cost = cost::einsum});
+}
 
 }  // namespace onnxkit::checker

@@ -75,7 +75,7 @@ void infer_linear_attention(InferContext& context) {
 }  // namespace
 
 void register_linear_attention(InferRegistry& registry) {
-  registry.add("LinearAttention", all_versions(), infer_linear_attention);
+  registry.add("LinearAttention", all_versions(), infer_linear_attention, {.cost = cost::unknown});
 }
 
 }  // namespace onnxkit::checker

@@ -367,15 +367,16 @@ void register_microsoft(InferRegistry& registry) {
   add({"QLinearWhere"}, infer_broadcast_microsoft<0, 1, 4>);
   add({"FusedMatMul"}, infer_matmul_microsoft, {.cost = cost::matmul});
   add({"FusedMatMulActivation", "TransposeMatMul", "MatMulIntegerToFloat", "DynamicQuantizeMatMul", "GemmFastGelu"},
-      infer_matmul_microsoft);
-  add({"MatMulInteger16"}, infer_integer_matmul);
-  add({"MatMulNBits", "MatMulBnb4"}, infer_packed_matmul);
+      infer_matmul_microsoft, {.cost = cost::matmul});
+  add({"MatMulInteger16"}, infer_integer_matmul, {.cost = cost::matmul});
+  add({"MatMulNBits", "MatMulBnb4"}, infer_packed_matmul, {.cost = cost::matmul});
   add({"FusedGemm"}, infer_gemm_microsoft<1>, {.cost = cost::gemm});
-  add({"QGemm"}, infer_qgemm);
-  add({"Attention"}, infer_attention_microsoft<4, 0>);
-  add({"QAttention"}, infer_attention_microsoft<8, 2>);
-  add({"MultiHeadAttention", "DecoderMaskedMultiHeadAttention"}, infer_multi_head_attention);
-  add({"GroupQueryAttention"}, infer_group_query_attention);
+  add({"QGemm"}, infer_qgemm, {.cost = cost::gemm});
+  add({"Attention"}, infer_attention_microsoft<4, 0>, {.cost = cost::projected_attention<4>});
+  add({"QAttention"}, infer_attention_microsoft<8, 2>, {.cost = cost::projected_attention<8>});
+  add({"MultiHeadAttention", "DecoderMaskedMultiHeadAttention"}, infer_multi_head_attention,
+      {.cost = cost::multi_head_attention});
+  add({"GroupQueryAttention"}, infer_group_query_attention, {.cost = cost::group_query_attention});
   add({"EmbedLayerNormalization"}, infer_embed_normalization, {.inputs = {{0, Role::row, 2}, {1, Role::row, 4}}});
   add({"QEmbedLayerNormalization"}, infer_embed_normalization, {.inputs = {{0, Role::row, 2}, {1, Role::row, 4}}});
   add({"SkipGroupNorm"}, infer_skip_groups);
@@ -388,7 +389,7 @@ void register_microsoft(InferRegistry& registry) {
   add({"NGramRepeatBlock"}, infer_blocked_scores);
   add({"QLinearGlobalAveragePool"}, infer_global_average_pool);
   add({"QLinearConcat"}, infer_qlinear_concat);
-  add({"CDist"}, infer_distance, {.inputs = {{0, Role::compared, 1}, {1, Role::compared, 0}}});
+  add({"CDist"}, infer_distance, {.cost = cost::matmul, .inputs = {{0, Role::compared, 1}, {1, Role::compared, 0}}});
   add({"ExpandDims"}, infer_expand_dims);
 }
 

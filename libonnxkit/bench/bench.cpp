@@ -1,4 +1,5 @@
 #include "libonnxkit/bench/bench.h"
+#include "libonnxkit/base/system/cgroup.h"
 
 #include <sys/resource.h>
 
@@ -133,6 +134,8 @@ class Measurement {
     const GpuState gpus_before = gpus_.now();  // before our processes start
     measure();
     std::ranges::copy(gpu_disturbances(gpus_before, gpus_.now(), gpu_rounds_), std::back_inserter(report_.warnings));
+    // Worker processes load the model once more for a profile.
+    for (Contender& contender : contenders_) take_peak(contender);
     if (options_.profiles && !stopped()) profile();
     for (Contender& contender : contenders_) finish(contender);
     if (!options_.keeps_runs)
@@ -311,8 +314,10 @@ class Measurement {
       for (Contender& contender : contenders_) add_worker_cpu(contender);
     }
     report_.reached_goal = reached_goal(options_.precision_goal);
-    report_.warnings =
+    Disturbances found =
         disturbances(before, MachineState::now(), own_cpu_seconds() - own_before - own_loading + worker_cpu_);
+    report_.warnings = std::move(found.texts);
+    report_.lost_processors = found.lost_processors;
     warn_of_few_rounds();
   }
 
@@ -458,7 +463,6 @@ class Measurement {
 
   void finish(Contender& contender) {
     BenchSideReport& side = *contender.report;
-    take_peak(contender);
     take_notes(contender);
     contender.side->close();
     const BenchSideReport* first = base();
@@ -477,6 +481,10 @@ class Measurement {
         continue;
       }
       if (stopped()) return;
+      if (auto reason = reason_not_to_judge(contender)) {
+        side.why = *std::move(reason);
+        continue;
+      }
       step("judging " + side.label);
       DiffSide reference, recorded;
       reference.backend = reference.label = "reference";
@@ -490,6 +498,19 @@ class Measurement {
       const auto compared = diff({std::move(reference), std::move(recorded)}, {inputs_}, options);
       take_verdict(compared, side);
     }
+  }
+
+  /// The reference and its perturbed runs hold some tens of copies of inputs and outputs.
+  std::optional<std::string> reason_not_to_judge(const Contender& contender) const {
+    constexpr double copies = 32, part = 0.5;
+    double bytes = 0;
+    for (const auto* values : {&inputs_.values, &contender.outputs})
+      for (const NamedValue& value : *values) bytes += static_cast<double>(value.value.tensor.bytes().size());
+    const double needed = copies * bytes, usable = part * static_cast<double>(usable_memory());
+    if (needed <= usable) return std::nullopt;
+    return fmt::format(
+        "with the reference inputs and outputs would take about {:.0f} GB of memory, half of this machine's is {:.0f}",
+        1e-9 * needed, 1e-9 * usable);
   }
 
   static void take_verdict(const Result<DiffReport>& compared, BenchSideReport& side) {

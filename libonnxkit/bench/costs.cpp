@@ -1,6 +1,7 @@
 #include "libonnxkit/bench/costs.h"
 
 #include <algorithm>
+#include <numeric>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
@@ -102,7 +103,7 @@ class Owners {
     }
     for (std::size_t n = 0; n < graph.nodes.size(); ++n)
       if (!graph.nodes[n].name.empty()) by_name.emplace(graph.nodes[n].name.view(), n);
-    for (std::size_t step = 0; step < steps.size(); ++step) {
+    for (const std::size_t step : by_claim(steps)) {
       bool is_node = false, any = false;
       for (const std::string& covered : steps[step].covers) {
         const auto found = by_name.find(covered);
@@ -121,6 +122,22 @@ class Owners {
       // A step of another operator than the nodes that it is called after does more than these.
       fuses_[step] = any && !is_node;
     }
+  }
+
+  /// Of several steps that cover one node the first here has its work: one that multiplies, else the one that takes longest.
+  static std::vector<std::size_t> by_claim(std::span<const exec::StepTime> steps) {
+    std::vector<std::size_t> order(steps.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    const auto seconds = [](const exec::StepTime& step) {
+      double sum = 0;
+      for (const exec::StepSpan& span : step.spans) sum += span.seconds;
+      return sum;
+    };
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+      if (steps[a].multiplies != steps[b].multiplies) return steps[a].multiplies;
+      return seconds(steps[a]) > seconds(steps[b]);
+    });
+    return order;
   }
 
   void take(std::size_t node, std::size_t step) {

@@ -129,25 +129,26 @@ std::uint64_t OwnGrowth::kept() const {
   return now - std::min(now, before_);
 }
 
-std::vector<std::string> disturbances(const MachineState& before, const MachineState& after, double own_cpu) {
+Disturbances disturbances(const MachineState& before, const MachineState& after, double own_cpu) {
   constexpr double much_load = 0.1, much_stolen = 0.01, much_frequency = 0.1;
-  std::vector<std::string> found;
+  Disturbances found;
   const double wall = after.wall - before.wall;
   if (wall <= 0) return found;
   if (const double others = (after.busy - before.busy - own_cpu) / wall; others > much_load)
-    found.push_back(fmt::format("other programs used {:.2f} processors while this was measured", others));
+    found.texts.push_back(fmt::format("other programs used {:.2f} processors while this was measured", others));
   if (const double stolen = (after.stolen - before.stolen) / wall; stolen > much_stolen)
-    found.push_back(fmt::format("the host took {:.2f} processors away from this virtual machine", stolen));
+    found.texts.push_back(fmt::format("the host took {:.2f} processors away from this virtual machine", stolen));
   if (const double held = after.held_back - before.held_back; held > much_stolen * wall)
-    found.push_back(fmt::format("the quota of the control group held its processes back for {:.2f} s", held));
+    found.texts.push_back(fmt::format("the quota of the control group held its processes back for {:.2f} s", held));
+  found.lost_processors = !found.texts.empty();
   if (after.throttles > before.throttles)
-    found.push_back(
+    found.texts.push_back(
         fmt::format("the processor slowed down {} times because of its heat", after.throttles - before.throttles));
   if (!before.megahertz.empty() && before.megahertz.size() == after.megahertz.size()) {
     const double fastest_before = *std::max_element(before.megahertz.begin(), before.megahertz.end());
     const double fastest_after = *std::max_element(after.megahertz.begin(), after.megahertz.end());
     if (std::abs(fastest_after - fastest_before) > much_frequency * std::max(fastest_before, fastest_after))
-      found.push_back(
+      found.texts.push_back(
           fmt::format("the processor's frequency changed from {:.0f} to {:.0f} MHz", fastest_before, fastest_after));
   }
   return found;

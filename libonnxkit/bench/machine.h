@@ -45,7 +45,12 @@ class OwnGrowth {
   bool forgot_ = false;
 };
 
-/// What speaks against the figures that were taken between two states, in which our own processes used `own_cpu` seconds.
-std::vector<std::string> disturbances(const MachineState& before, const MachineState& after, double own_cpu);
+/// What speaks against figures.
+struct Disturbances {
+  std::vector<std::string> texts;
+  bool lost_processors = false;  ///< to other programs, the host or a quota
+};
+/// For those that were taken between two states, in which our own processes used `own_cpu` seconds.
+Disturbances disturbances(const MachineState& before, const MachineState& after, double own_cpu);
 
 }  // namespace onnxkit::benching

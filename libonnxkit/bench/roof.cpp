@@ -1,9 +1,8 @@
 #include "libonnxkit/bench/roof.h"
 
-#include <time.h>
-
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstring>
 #include <functional>
@@ -19,7 +18,7 @@ namespace onnxkit::benching {
 namespace {
 
 constexpr std::size_t copied_bytes = std::size_t{64} << 20;  // more than caches hold
-constexpr int roof_turns = 3;
+constexpr int roof_turns = 8;
 
 PeakKernel best_peak_kernel() {
 #if defined(__x86_64__)
@@ -29,37 +28,39 @@ PeakKernel best_peak_kernel() {
   return peak_baseline;
 }
 
-double thread_seconds() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
+using RoofClock = std::chrono::steady_clock;
 
-/// What so many threads do in a second, all together: `work(thread)` says how much it did. By CPU time, in which the machine's other work does not show;
-/// the best of a few turns.
+/// What so many threads do in a second side by side: `work(thread)` says how much it did. From when the first begins until the last has ended; the best
+/// of some turns, in which the machine's other work does not show.
 double rate_of(int threads, const std::function<double(int)>& work) {
   double best = 0;
   for (int turn = 0; turn < roof_turns; ++turn) {
-    std::vector<double> rates(static_cast<std::size_t>(threads));
+    std::atomic<int> waiting = 0;
+    std::atomic<bool> begins = false;
+    std::vector<double> done(static_cast<std::size_t>(threads), 0);
     const auto run = [&](int thread) {
-      const double start = thread_seconds();
-      const double done = work(thread);
-      rates[static_cast<std::size_t>(thread)] = done / std::max(thread_seconds() - start, 1e-9);
+      ++waiting;
+      while (!begins) std::this_thread::yield();
+      done[static_cast<std::size_t>(thread)] = work(thread);
     };
     std::vector<std::jthread> others;
     try {
       for (int i = 1; i < threads; ++i) others.emplace_back(run, i);
-    } catch (const std::system_error&) {  // the system has fewer threads; the others tell what there is
+    } catch (const std::system_error&) {  // the system has fewer threads; these tell what there is
     }
-    run(0);
+    while (static_cast<std::size_t>(waiting) < others.size()) std::this_thread::yield();
+    const RoofClock::time_point start = RoofClock::now();
+    begins = true;
+    done[0] = work(0);
     others.clear();
-    best = std::max(best, std::accumulate(rates.begin(), rates.end(), 0.0));
+    const double seconds = std::chrono::duration<double>(RoofClock::now() - start).count();
+    best = std::max(best, std::accumulate(done.begin(), done.end(), 0.0) / std::max(seconds, 1e-9));
   }
   return best;
 }
 
 double peak_operations(int threads) {
-  constexpr std::int64_t rounds = 1'000'000;
+  constexpr std::int64_t rounds = 500'000;
   const PeakKernel kernel = best_peak_kernel();
   std::atomic<float> used = 0;
   return rate_of(threads, [&](int) {
@@ -83,7 +84,7 @@ double peak_bytes(int threads) {
 }  // namespace
 
 BenchRoof measure_roof(int threads) {
-  const int count = std::clamp(threads > 0 ? threads : usable_cores(), 1, 1024);
+  const int cores = usable_cores(), count = std::clamp(threads > 0 ? threads : cores, 1, cores);
   return {.operations_per_second = peak_operations(count), .bytes_per_second = peak_bytes(count), .threads = count};
 }
 

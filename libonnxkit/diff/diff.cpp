@@ -354,7 +354,7 @@ class Comparison {
       traits_[i] = traits_[k];
       return;
     }
-    traits_[i] = diffing::read_traits(sides_[i].model->ir());
+    traits_[i] = diffing::read_traits(sides_[i].model->ir(), sets_);
     for (const auto& [output, draw] : traits_[i].random) {
       const auto [known, is_new] = random_.emplace(output, draw);
       if (!is_new && !draw.seeded) known->second = draw;

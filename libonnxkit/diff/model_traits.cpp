@@ -97,7 +97,7 @@ class RandomValues {
  public:
   using ByValue = std::map<ir::ValueId, Draw>;
 
-  explicit RandomValues(const ir::Model& model) : model_(model), functions_(model) {
+  RandomValues(const ir::Model& model, std::span<const InputSet> sets) : model_(model), sets_(sets), functions_(model) {
     for (const auto& scope : ir::graph_scopes(model)) {
       if (scope->is_training) continue;
       for (const ir::Node& node : scope->graph->nodes) {
@@ -152,7 +152,7 @@ class RandomValues {
     return drawn == reference::Draws::always || (drawn == reference::Draws::in_training && drops(scope, node));
   }
 
-  /// Until version 6 unless `is_test` is set, from 12 on where training_mode is known to be true.
+  /// Until version 6 unless `is_test` is set, from 12 on where training_mode is known to be true, of an input by what is given.
   bool drops(const ir::GraphScope& scope, const ir::Node& node) {
     const spec::OpSchema* schema = table_.find("", node.op_type, scope.opset("").value_or(0));
     if (!schema) return false;
@@ -162,7 +162,7 @@ class RandomValues {
            number(scope, node, 1).value_or(0.5) != 0;
   }
 
-  /// The one number that an input holds, if no caller decides it.
+  /// The one number that an input holds; where sets of inputs tell it, the greatest.
   std::optional<double> number(const ir::GraphScope& scope, const ir::Node& node, std::size_t input) {
     if (input >= node.inputs.size()) return std::nullopt;
     if (!inferred_) {
@@ -177,11 +177,29 @@ class RandomValues {
       const checker::ValueInfo* traits = id == ir::ValueId::none ? nullptr : inferred_->find(*at->graph, id);
       if (traits && traits->value && traits->value->elements.size() == 1)
         return traits->value->elements.front().constant_real();
+      if (at->graph == &*model_.graph) {
+        if (const auto given = given_number(name)) return given;
+      }
     }
     return std::nullopt;
   }
 
+  std::optional<double> given_number(std::string_view input) const {
+    std::optional<double> greatest;
+    for (const InputSet& set : sets_) {
+      for (const NamedValue& given : set.values) {
+        if (given.name != input || !given.value.is_tensor() || given.value.tensor.size() != 1 ||
+            given.value.tensor.type() == ElementType::string)
+          continue;
+        const double number = to_reals(given.value.tensor).front();
+        greatest = std::max(greatest.value_or(number), number);
+      }
+    }
+    return greatest;
+  }
+
   const ir::Model& model_;
+  const std::span<const InputSet> sets_;
   const spec::FunctionIndex functions_;
   const spec::OpTable table_;
   std::optional<checker::InferredModel> inferred_;  // when first asked
@@ -201,12 +219,12 @@ bool quantize_alike(const std::set<std::string>& a, const std::set<std::string>&
   return few * std::max(only_a, only_b) <= a.size();
 }
 
-ModelTraits read_traits(const ir::Model& model) {
+ModelTraits read_traits(const ir::Model& model, std::span<const InputSet> sets) {
   ModelTraits traits;
   const spec::OpTable table;
   for (const auto& scope : ir::graph_scopes(model)) add_graph(*scope, table, traits);
   if (!model.graph) return traits;
-  const RandomValues::ByValue random = RandomValues(model).of(*model.graph);
+  const RandomValues::ByValue random = RandomValues(model, sets).of(*model.graph);
   for (const ir::ValueInfo& output : model.graph->outputs) {
     if (const auto found = random.find(output.value); found != random.end())
       traits.random.emplace(model.graph->name_of(output.value), found->second);

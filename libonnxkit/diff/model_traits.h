@@ -2,6 +2,7 @@
 
 #include <map>
 #include <set>
+#include <span>
 #include <string>
 
 #include "libonnxkit/ir/model.h"
@@ -25,7 +26,8 @@ struct ModelTraits {
   std::map<std::string, Draw> random;  ///< outputs that are made from random numbers, by name
 };
 
-ModelTraits read_traits(const ir::Model& model);
+/// With these sets of inputs, which may turn a Dropout's training mode on.
+ModelTraits read_traits(const ir::Model& model, std::span<const InputSet> sets);
 
 /// Whether two models round to the same steps. Another quantization has other scales throughout; where one scale is there besides all of the others, as
 /// in a quantizer that its DequantizeLinear does not undo, or few of many are others, a quantizer is wrong.

@@ -193,6 +193,7 @@ struct StepTime {
   std::optional<std::uint64_t> place = {};  ///< in the main graph, of a node without a name
   std::optional<std::uint64_t> bytes = {};  ///< read and written, where the backend tells
   std::uint64_t calls = 1;                  ///< in one run: more within loops
+  bool multiplies = false;                  ///< of steps that share a node: it does the sums of products
   std::vector<StepSpan> spans = {};         ///< one for each run
 };
 

@@ -40,8 +40,9 @@ Result<std::shared_ptr<const ModelFile>> ModelFile::write(const ir::Model& model
 }
 
 std::shared_ptr<ThreadPool> SessionContext::threads(int count) {
-  const int number = count == 0 ? usable_cores() : count;
   const std::lock_guard lock(mutex_);
+  if (count == 0 && cores_ == 0) cores_ = usable_cores();
+  const int number = count == 0 ? cores_ : count;
   std::shared_ptr<ThreadPool>& pool = pools_[number];
   if (!pool) pool = std::make_shared<ThreadPool>(number);
   return pool;

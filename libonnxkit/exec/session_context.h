@@ -42,6 +42,7 @@ class SessionContext {
     std::weak_ptr<const ModelFile> file;
   };
   std::mutex mutex_;
+  int cores_ = 0;  ///< all, once they were asked for: the system is asked with a dozen files
   std::map<int, std::shared_ptr<ThreadPool>> pools_;
   std::vector<Written> files_;
 };

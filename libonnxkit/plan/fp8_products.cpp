@@ -96,7 +96,7 @@ class ProductRewriting {
   };
 
   void add(Step& step) {
-    if (step.kind == convolution_step || step.kind == attention_step || step.kind == recurrent_step) {
+    if (step.kind.multiplies && step.kind != product_step) {
       ++others_[step.kind.name];
     } else if (step.kind == product_step && !step.parameters->is_exact()) {
       const auto reason = reason_to_stay(step);

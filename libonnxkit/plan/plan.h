@@ -63,6 +63,7 @@ struct StepKind {
   bool has_exact_outputs = false;
   std::uint32_t narrowed_constants = UINT32_MAX;  ///< bit i: a constant input i is stored in the narrow type
   bool wants_constants_early = false;             ///< before the first run, since libraries prepare them
+  bool multiplies = false;                        ///< sums of products: what most of a network's time goes into
 
   bool narrows_constant(std::size_t input) const { return input >= 32 || (narrowed_constants >> input & 1) != 0; }
   friend bool operator==(const StepKind& a, const StepKind& b) { return a.name == b.name; }

@@ -75,6 +75,8 @@ class Planned {
   Result<std::vector<NamedValue>> run(const std::vector<NamedValue>& given, const PlannedRun& run);
   /// The text of all plans, and what in them runs on the reference. `of` says what the model is.
   void report(exec::PlanReport& report, const std::string& of = "the model") const;
+  /// Adds to the nodes that steps cover those of the model in whose place passes put them.
+  void add_replaced_nodes(std::vector<exec::StepTime>& steps) const;
   /// So far, the rests of models among them.
   std::size_t plans_made() const;
   /// Makes the plan for such inputs.

@@ -39,8 +39,19 @@ exec::StepTime time_of(const Step& step, double start, double seconds) {
                 : std::string(step.kind.name);
   time.covers = step.nodes;
   time.bytes = operand_bytes(step);
+  time.multiplies = step.kind.multiplies;
   time.spans.push_back({start, seconds});
   return time;
+}
+
+/// Adds to nodes those of the model that passes put them in the place of.
+void add_replaced(const Plan& plan, std::vector<std::string>& nodes) {
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    for (const NodeChange& change : plan.changes) {
+      if (change.into != nodes[i] || std::find(nodes.begin(), nodes.end(), change.node) != nodes.end()) continue;
+      nodes.push_back(change.node);
+    }
+  }
 }
 
 bool are_same_steps(const std::vector<exec::StepTime>& a, const std::vector<exec::StepTime>& b) {
@@ -49,6 +60,13 @@ bool are_same_steps(const std::vector<exec::StepTime>& a, const std::vector<exec
 }
 
 }  // namespace
+
+void Planned::add_replaced_nodes(std::vector<exec::StepTime>& steps) const {
+  for (const Entry& entry : entries_) {
+    for (exec::StepTime& step : steps) add_replaced(entry.ready->plan(), step.covers);
+    if (entry.rest) entry.rest->add_replaced_nodes(steps);
+  }
+}
 
 Result<exec::RunProfile> PlannedSession::profile(const exec::RunRequest& request) {
   return guarded([&] { return profile_plan(request); });
@@ -79,6 +97,7 @@ Result<exec::RunProfile> PlannedSession::profile_plan(const exec::RunRequest& re
     }
     profile.walls.push_back(wall);
   }
+  planned_->add_replaced_nodes(profile.steps);
   if (profile.steps.empty()) return make_error("not-supported", "this backend tells nothing of the time of steps");
   return profile;
 }

@@ -29,8 +29,11 @@ inline constexpr StepKind copy_step{.name = "copy", .order = OutputOrder::any};
 /// the epilogue is the sum, the rest are the inputs from the third on, of the sizes of the output. a, b and the output are all float32, but for
 /// constants b of float16 and bfloat16, or all float64, or all int64 (sums wrap); there is no epilogue for the last two. Where `blocks` says how b is packed,
 /// b is the constant of uint8 that holds the numbers, and there are no leading axes.
-inline constexpr StepKind product_step{
-    .name = "product", .reads = OperandTypes::converted, .writes = OperandTypes::any, .order = OutputOrder::any};
+inline constexpr StepKind product_step{.name = "product",
+                                       .reads = OperandTypes::converted,
+                                       .writes = OperandTypes::any,
+                                       .order = OutputOrder::any,
+                                       .multiplies = true};
 struct ProductParameters : Parameters {
   Expression epilogue;                           ///< empty: none
   std::shared_ptr<const BlockedWeights> blocks;  ///< null: b is a matrix of the elements that it is made of
@@ -46,7 +49,8 @@ inline constexpr StepKind convolution_step{.name = "convolution",
                                            .reads = OperandTypes::converted,
                                            .writes = OperandTypes::converted,
                                            .order = OutputOrder::any,
-                                           .wants_constants_early = true};
+                                           .wants_constants_early = true,
+                                           .multiplies = true};
 struct ConvolutionParameters : Parameters {
   std::int64_t groups = 1;
   Dims strides, dilations, pads;  ///< pads as in ONNX: begins, then ends
@@ -61,7 +65,7 @@ struct ConvolutionParameters : Parameters {
 /// Sums of products of integers of 8 bits: a convolution as above without an epilogue, exact in 32 bits, which wrap. Inputs: the image, int8 or uint8;
 /// constant weights of either type; the zero point of the image, one number, which padding counts as; and perhaps a bias [m] of int32. The output holds the
 /// sums as int32, or int8 or uint8 where they are requantized.
-inline constexpr StepKind integer_convolution_step{.name = "integer_convolution"};
+inline constexpr StepKind integer_convolution_step{.name = "integer_convolution", .multiplies = true};
 struct IntegerConvolutionParameters : Parameters {
   std::int64_t groups = 1;
   Dims strides, dilations, pads;
@@ -118,8 +122,11 @@ inline constexpr StepKind quantize_rows_step{
 
 /// softmax(cap(q k^T * scale) + mask) v, where cap(x) is softcap * tanh(x / softcap), or x without one. q [batch, heads, rows, size], k and v [batch, heads, columns, size], mask of the scores' sizes. The innermost
 /// axis of q, k and v has stride 1.
-inline constexpr StepKind attention_step{
-    .name = "attention", .order = OutputOrder::rows, .first_exact_input = 3, .wants_constants_early = true};
+inline constexpr StepKind attention_step{.name = "attention",
+                                         .order = OutputOrder::rows,
+                                         .first_exact_input = 3,
+                                         .wants_constants_early = true,
+                                         .multiplies = true};
 struct AttentionParameters : Parameters {
   double scale = 1;
   double softcap = 0;      ///< 0: none
@@ -159,7 +166,8 @@ inline constexpr StepKind recurrent_step{.name = "recurrent",
                                          .reads = OperandTypes::any,
                                          .writes = OperandTypes::any,
                                          .has_exact_outputs = true,
-                                         .narrowed_constants = 0b10};
+                                         .narrowed_constants = 0b10,
+                                         .multiplies = true};
 enum class Cell : std::uint8_t { rnn, gru, lstm };
 struct Activation {
   enum class Function : std::uint8_t {

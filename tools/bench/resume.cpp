@@ -123,6 +123,7 @@ Benchmark with_sides(const Benchmark& stored, const std::vector<std::size_t>& wh
   }
   merged.has_all_runs = merged.has_all_runs && later.has_all_runs;
   report.warnings.insert(report.warnings.end(), later.report.warnings.begin(), later.report.warnings.end());
+  report.lost_processors = report.lost_processors || later.report.lost_processors;
   report.warnings.push_back(fmt::format("measured later than the others, not beside them: {}", measured));
   report.seconds += later.report.seconds;
   report.reached_goal = report.reached_goal && later.report.reached_goal;

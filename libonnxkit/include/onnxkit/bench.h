@@ -135,7 +135,9 @@ struct BenchReport {
   int processors = 0;
   std::uint64_t memory_bytes = 0;
   std::vector<std::string> warnings;  ///< what disturbed the measurement
-  double seconds = 0;                 ///< spent on measuring
+  /// Some of them say that others took processors away: wall time is longer than the work takes.
+  bool lost_processors = false;
+  double seconds = 0;  ///< spent on measuring
   bool reached_goal = false;
   bool cancelled = false;  ///< ended by BenchOptions::stop: what was finished before
   std::size_t starts = 1;  ///< of every side

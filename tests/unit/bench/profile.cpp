@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "libonnxkit/backends/backends.h"
+#include "libonnxkit/base/system/thread_pool.h"
 #include "libonnxkit/bench/roof.h"
 #include "libonnxkit/exec/registry.h"
 #include "tests/unit/support/models.h"
@@ -66,6 +67,47 @@ TEST_CASE("a step takes one product at most of those that nobody names") {
       costs("g (float[2, 2] x) => (float[2, 2] y) { [a] p = MatMul (x, x) [b] q = MatMul (p, p) [c] y = Relu (q) }",
             {{"x", floats({2, 2}, {1, 2, 3, 4})}}, {step("c", "FusedMatMul", {"c"})});
   CHECK(found[0].nodes == std::vector<std::string>{"b", "c"});
+}
+
+TEST_CASE("of steps that share a node the one that multiplies has its work, else the longest") {
+  exec::StepTime copy = step("conv", "copy", {"conv"}), product = step("conv", "convolution", {"conv"});
+  copy.spans[0].seconds = 2;
+  CHECK(costs(convolution, image(), {copy, product})[0].operations == 2 * 144 * 27);
+  product.multiplies = true;
+  const auto found = costs(convolution, image(), {copy, product});
+  CHECK(!found[0].operations);
+  CHECK(found[1].operations == 2 * 144 * 27);
+}
+
+TEST_CASE("what operators multiply is known from their shapes") {
+  struct Case {
+    std::string graph;
+    double products;
+  };
+  const Case cases[] = {
+      {"g (float[2,3,4,8] x, float[2,3,5,8] k, float[2,3,5,6] v) => (float[2,3,4,6] y) { [n] y = Attention (x, k, v) }",
+       2 * 3 * 4 * 5 * 8 + 2 * 3 * 4 * 5 * 6},
+      {"g (float[2,4,24] x, float[2,5,24] k, float[2,5,18] v) => (float[2,4,18] y) {"
+       " [n] y = Attention <q_num_heads = 3, kv_num_heads = 3> (x, k, v) }",
+       2 * 3 * 4 * 5 * 8 + 2 * 3 * 4 * 5 * 6},
+      {R"(g (float[2,3,4] x, float[2,4,5] k) => (float[2,5,3] y) { [n] y = Einsum <equation = "bij,bjk->bki"> (x, k) })",
+       2 * 3 * 4 * 5},
+      {R"(g (float[2,3,4] x, float[4,5] k) => (float[2,3,5] y) { [n] y = Einsum <equation = "...j, jk"> (x, k) })",
+       2 * 3 * 4 * 5},
+      {"g (float[4,3] x, float[4,5] k) => (y) { [n] y = com.microsoft.FusedMatMul <transA = 1> (x, k) }", 3 * 4 * 5},
+      {"g (float[2,4,24] x, float[2,5,24] k, float[2,5,24] v) => (y) {"
+       " [n] y = com.microsoft.MultiHeadAttention <num_heads = 3> (x, k, v) }",
+       2 * 2 * 4 * 5 * 24},
+      {"g (float[2,4,6] x, float[6,18] k, float[18] b) => (y) { [n] y = com.microsoft.Attention <num_heads = 3> (x, k, "
+       "b) }",
+       2 * 4 * 6 * 18 + 2 * 2 * 4 * 4 * 6},
+  };
+  for (const Case& one : cases) {
+    CAPTURE(one.graph);
+    const Model model = parse_model(R"(<ir_version: 11, opset_import: ["" : 23, "com.microsoft" : 1]>)" + one.graph);
+    const auto found = benching::step_costs(model.ir(), Context().table(), {}, std::vector{step("n", "N", {"n"})});
+    CHECK(found[0].operations == 2 * one.products);
+  }
 }
 
 TEST_CASE("a step that covers nothing of the model costs nothing that is known") {
@@ -176,6 +218,7 @@ TEST_CASE("the machine's peak is more than nothing") {
   CHECK(roof.operations_per_second > 1e8);
   CHECK(roof.bytes_per_second > 1e7);
   CHECK(std::isfinite(roof.operations_per_second));
+  CHECK(benching::measure_roof(100000).threads == usable_cores());
 }
 
 }  // namespace onnxkit::tests::bench_profile

@@ -130,17 +130,17 @@ TEST_CASE("what disturbs a measurement is told") {
   MachineState before, after;
   after.wall = 10;
   after.busy = 12;
-  CHECK(disturbances(before, after, 12).empty());
-  CHECK(disturbances(before, after, 2).size() == 1);
+  CHECK(disturbances(before, after, 12).texts.empty());
+  CHECK(disturbances(before, after, 2).texts.size() == 1);
   after.stolen = 1;
   after.throttles = 3;
   before.megahertz = {3000};
   after.megahertz = {2000};
-  CHECK(disturbances(before, after, 12).size() == 3);
+  CHECK(disturbances(before, after, 12).texts.size() == 3);
   after.held_back = 0.05;
-  CHECK(disturbances(before, after, 12).size() == 3);
+  CHECK(disturbances(before, after, 12).texts.size() == 3);
   after.held_back = 2;
-  CHECK(disturbances(before, after, 12).size() == 4);
+  CHECK(disturbances(before, after, 12).texts.size() == 4);
 }
 
 TEST_CASE("what disturbs a GPU is told") {

@@ -66,6 +66,7 @@ struct BenchComparison {
   std::vector<BenchChange> changes;
   std::vector<std::string> only_before, only_after;  ///< "net.onnx, openvino": what one report alone has
   std::vector<std::string> differences;              ///< in what the two were measured on
+  std::vector<std::string> disturbances;             ///< warnings of reports that lost processors to others
   double most = 0;                                   ///< the slowdown that is allowed, 0.05 for 5 %
 };
 BenchComparison compare_benchmarks(const std::vector<Benchmark>& before, const std::vector<Benchmark>& after,

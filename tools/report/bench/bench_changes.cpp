@@ -58,6 +58,20 @@ void add_differences(const BenchSideReport& before, const BenchSideReport& after
                                     without_controls(after.version), without_controls(before.version)));
 }
 
+void add_disturbances(const BenchReport& report, std::string_view when, std::vector<std::string>& disturbances) {
+  if (!report.lost_processors) return;
+  for (const std::string& warning : report.warnings)
+    add_once(disturbances, fmt::format("{}, {}", when, without_controls(warning)));
+}
+
+/// A longer wall time that the work does not explain, as CPU time tells, and that others do who took processors away.
+bool is_waiting(const Benchmark& then, const BenchSideReport& before, const Benchmark& now,
+                const BenchSideReport& after, double most) {
+  const bool lost_processors = then.report.lost_processors || now.report.lost_processors;
+  return lost_processors && before.cpu && after.cpu && before.cpu->median > 0 &&
+         after.cpu->median <= (1 + most) * before.cpu->median;
+}
+
 /// Why two sides have no ratio.
 std::string bench_gap(const BenchSideReport& before, const BenchSideReport& after) {
   if (before.failure) return after.failure ? "as before" : "failed before";
@@ -65,8 +79,8 @@ std::string bench_gap(const BenchSideReport& before, const BenchSideReport& afte
   return fmt::format("too few rounds to compare, {} before and {} now", before.rounds.size(), after.rounds.size());
 }
 
-BenchChange bench_change(const Benchmark& now, const BenchSideReport& before, const BenchSideReport& after,
-                         double most) {
+BenchChange bench_change(const Benchmark& then, const Benchmark& now, const BenchSideReport& before,
+                         const BenchSideReport& after, double most) {
   BenchChange change{now.model, now.batch, now.threads, after.label, {}, 0, 0, false, false, {}};
   if (!before.rounds.empty()) change.before = before.wall.median;
   if (!after.rounds.empty()) change.after = after.wall.median;
@@ -74,6 +88,11 @@ BenchChange bench_change(const Benchmark& now, const BenchSideReport& before, co
   change.is_slower = change.ratio && change.ratio->differs && change.ratio->value > 1 + most;
   change.is_worse = bench_is_wrong(after) && !bench_is_wrong(before);
   if (bench_is_wrong(after)) change.remark = bench_verdict_text(after);
+  if (change.is_slower && is_waiting(then, before, now, after, most)) {
+    change.is_slower = false;
+    change.remark += std::string(change.remark.empty() ? "" : ", ") +
+                     "cannot be decided: CPU time is as before, and others took processors away";
+  }
   if (change.ratio) return change;
   const std::string gap = bench_gap(before, after);
   if (!gap.empty()) change.remark += (change.remark.empty() ? "" : ", ") + gap;
@@ -102,6 +121,7 @@ std::vector<std::string> comparison_remarks(const BenchComparison& comparison) {
   for (const std::string& one : comparison.only_after)
     remarks.push_back("not compared: " + one + ", which only the newer report has");
   for (const std::string& one : comparison.differences) remarks.push_back("warning: " + one);
+  for (const std::string& one : comparison.disturbances) remarks.push_back("warning: " + one);
   return remarks;
 }
 
@@ -117,8 +137,10 @@ BenchComparison compare_benchmarks(const std::vector<Benchmark>& before, const s
     for (const BenchSideReport& side : now.report.sides) {
       const BenchSideReport* old = bench_side_in(*then, side);
       if (!old) continue;
-      comparison.changes.push_back(bench_change(now, *old, side, most));
+      comparison.changes.push_back(bench_change(*then, now, *old, side, most));
       add_differences(then->report, now.report, comparison.differences);
+      add_disturbances(then->report, "before", comparison.disturbances);
+      add_disturbances(now.report, "now", comparison.disturbances);
       add_differences(*old, side, comparison.differences);
     }
   }
@@ -173,11 +195,9 @@ Json comparison_json(const BenchComparison& comparison) {
     if (change.ratio) json["ratio"] = bench_ratio_json(*change.ratio);
     changes.push_back(std::move(json));
   }
-  return {{"max_slowdown", comparison.most},
-          {"changes", std::move(changes)},
-          {"only_before", comparison.only_before},
-          {"only_after", comparison.only_after},
-          {"differences", comparison.differences}};
+  return {{"max_slowdown", comparison.most},       {"changes", std::move(changes)},
+          {"only_before", comparison.only_before}, {"only_after", comparison.only_after},
+          {"differences", comparison.differences}, {"disturbances", comparison.disturbances}};
 }
 
 }  // namespace onnxkit::tools

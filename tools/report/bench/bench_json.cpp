@@ -249,6 +249,7 @@ Benchmark benchmark_from(const Json& json) {
     report.memory_bytes = json.at("machine").value("memory_bytes", std::uint64_t{0});
   }
   report.warnings = json.value("warnings", std::vector<std::string>());
+  report.lost_processors = json.value("lost_processors", false);
   report.seconds = json.value("seconds", 0.0);
   report.starts = json.value("starts", std::size_t{1});
   report.reached_goal = json.value("reached_goal", true);
@@ -286,6 +287,7 @@ Json benchmark_json(const Benchmark& benchmark) {
       {"machine",
        {{"processor", report.processor}, {"processors", report.processors}, {"memory_bytes", report.memory_bytes}}},
       {"warnings", report.warnings},
+      {"lost_processors", report.lost_processors},
       {"seconds", report.seconds},
       {"starts", report.starts},
       {"reached_goal", report.reached_goal},

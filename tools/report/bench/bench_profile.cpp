@@ -19,7 +19,7 @@ std::string rate_text(const std::optional<double>& amount, double seconds) {
 /// How much of what the machine could do is reached.
 std::string reached_text(const std::optional<double>& floor, double seconds) {
   if (!floor || *floor <= 0 || seconds <= 0) return "-";
-  return fmt::format("{:.0f}%", 100 * std::min(*floor / seconds, 1.0));
+  return fmt::format("{:.0f}%", 100 * *floor / seconds);
 }
 
 std::string share_text(double seconds, double of) { return of > 0 ? fmt::format("{:.1f}%", 100 * seconds / of) : "-"; }
