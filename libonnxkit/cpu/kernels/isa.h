@@ -77,7 +77,7 @@ struct Isa {
                       std::int64_t columns, float* to);
   void (*reduce_columns)(Reduction reduction, const float* from, std::int64_t row_stride, std::int64_t rows,
                          std::int64_t columns, float* to);
-  ArrayFunction* functions[10];  ///< by Function
+  ArrayFunction* functions[11];  ///< by Function
 
   std::int64_t (*attention_scratch)(const Attention& attention);
   void (*attend)(const Attention& attention, float* scratch);

@@ -173,10 +173,11 @@ enum class Function {
   gelu_tanh,  ///< 0.5 * x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3)))
   silu,       ///< x * sigmoid(x)
   sqrt,
-  reciprocal
+  reciprocal,
+  atan
 };
 /// to[i] = function(from[i]) for count floats; `to` may be `from`. exp, log, sqrt and reciprocal are at most 2 units in the last place off, tanh,
-/// erf and sigmoid at most 3, over all floats; results underflow gradually.
+/// erf, sigmoid and atan at most 3, over all floats; results underflow gradually.
 using ArrayFunction = void(float* to, const float* from, std::int64_t count);
 ArrayFunction* array_function(Function function, const Isa& isa = best_isa());
 
