@@ -5,6 +5,7 @@
 
 #include <fmt/core.h>
 
+#include "libonnxkit/base/dtype/dtype.h"
 #include "libonnxkit/cpu/map/library.h"
 #include "libonnxkit/cpu/map/narrow.h"
 #include "libonnxkit/cpu/map/program.h"
@@ -130,6 +131,14 @@ class Holder {
   NodeId choice(const Instruction& instruction) {
     if (const auto of = cleared_of_nan(instruction)) {
       const Held lane = held_as(instruction.lane);
+      const Node quotient = nodes_[nodes_[*of].operands[0]];
+      if (lane == Held::f32 && nodes_[*of].operation == Operation::round_half_even &&
+          quotient.operation == Operation::divide)
+        return add({.operation = Operation::select,
+                    .held = lane,
+                    .operate = best_operations().rounded_quotient,
+                    .arity = 2,
+                    .operands = {quotient.operands[0], quotient.operands[1]}});
       return add({.operation = Operation::select,
                   .held = lane,
                   .operate = best_operations().clear_nan[lane == Held::f32 ? 0 : 1],
@@ -201,6 +210,20 @@ std::vector<std::optional<NodeId>> last_readers(std::span<const Node> nodes) {
   return readers;
 }
 
+/// What is kept between the bounds of bytes of a type, if that is what the node does.
+std::optional<NodeId> kept_within(std::span<const Node> nodes, NodeId at, ElementType type) {
+  const auto bounded_by = [&](NodeId of, Operation operation, std::int64_t bound) -> std::optional<NodeId> {
+    const Node& node = nodes[of];
+    if (node.operation != operation || node.held != Held::f32) return std::nullopt;
+    const Node& other = nodes[node.operands[1]];
+    const bool is_bound =
+        other.operation == Operation::constant && other.instruction->real == static_cast<double>(bound);
+    return is_bound ? std::optional(node.operands[0]) : std::nullopt;
+  };
+  const auto below = bounded_by(at, Operation::minimum, greatest_of(type));
+  return below ? bounded_by(*below, Operation::maximum, least_of(type)) : std::nullopt;
+}
+
 /// Gives nodes registers.
 class Compiler {
  public:
@@ -208,7 +231,7 @@ class Compiler {
       : inputs_(inputs), one_for_all_(one_for_all) {}
 
   /// The last node is the result.
-  Result<Program> run(std::span<const Node> nodes, ElementType result) {
+  Result<Program> run(std::span<const Node> nodes, const Conversion& result) {
     const auto readers = last_readers(nodes);
     places_.resize(nodes.size());
     for (NodeId i = 0; i < nodes.size(); ++i) {
@@ -221,7 +244,7 @@ class Compiler {
     }
     if (registers_.size() > Program::most_registers)
       return make_error("not-supported", "an expression of too many values at once");
-    return Program(std::move(lines_), registers_.size(), Conversion(result, nodes.back().held));
+    return Program(std::move(lines_), registers_.size(), result);
   }
 
  private:
@@ -273,10 +296,22 @@ Result<Program> Program::make(const plan::Expression& stated, std::span<const El
   Holder holder(expression.code(), inputs);
   auto last = holder.run();
   if (!last) return last.error();
+  // What is stored is rounded anyway.
+  const auto& nodes = holder.nodes();
+  while (nodes[*last].operation == Operation::round_to && nodes[*last].instruction->type == result)
+    last = nodes[*last].operands[0];
   // Truth values are stored as they are in bytes only.
-  if (holder.nodes()[*last].held == Held::truth && result != ElementType::boolean)
+  if (nodes[*last].held == Held::truth && result != ElementType::boolean)
     *last = holder.held_in(*last, Held::i64);
-  return Compiler(inputs, one_for_all).run(std::span(holder.nodes()).first(*last + 1), result);
+  const Held held = nodes[*last].held;
+  Conversion conversion(result, held);
+  if (held == Held::f32 && is_byte(result)) {
+    if (const auto kept = kept_within(nodes, *last, result)) {
+      last = *kept;
+      conversion = Conversion::saturating(result);
+    }
+  }
+  return Compiler(inputs, one_for_all).run(std::span(nodes).first(*last + 1), conversion);
 }
 
 }  // namespace onnxkit::cpu

@@ -39,6 +39,12 @@ Conversion::Conversion(ElementType type, Held held)
       number_bytes_(bytes_of(held)),
       is_plain_(is_same(type, held)) {}
 
+Conversion Conversion::saturating(ElementType type) {
+  Conversion conversion(type, Held::f32);
+  conversion.store_ = best_operations().store_saturated(type);
+  return conversion;
+}
+
 void Conversion::load(void* to, const std::byte* from, std::int64_t stride, std::int64_t count) const {
   if (stride == 1 || count == 1) return load_(to, from, count);
   by_width(width_, [&]<class T>(T) {

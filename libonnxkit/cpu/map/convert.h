@@ -16,6 +16,8 @@ class Conversion {
  public:
   Conversion() = default;
   Conversion(ElementType type, Held held);
+  /// Of float32 without NaN, stored as int8 or uint8: those beyond become the nearest.
+  static Conversion saturating(ElementType type);
 
   /// Elements are numbers as they are.
   bool is_plain() const { return is_plain_; }

@@ -27,10 +27,14 @@ struct OperationTable {
   Operate* (*convert)(Held from, Held to);
   /// x, or 0 for NaN.
   Operate* clear_nan[2];  ///< float32, float64
+  /// a / b of float32, rounded to a whole number, ties to even, or 0 for NaN.
+  Operate* rounded_quotient;
   /// Null for types that are held in another way. Of bytes as float32 only those that fit them are stored; reals are rounded to nearest, ties to even;
   /// integers wrap.
   Convert* (*load)(ElementType type, Held held);
   Convert* (*store)(ElementType type, Held held);
+  /// float32 without NaN to int8 or uint8, those beyond as the nearest.
+  Convert* (*store_saturated)(ElementType type);
 };
 
 extern const OperationTable operations_baseline;

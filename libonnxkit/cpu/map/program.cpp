@@ -24,6 +24,13 @@ void repeat(std::byte* to, std::int64_t width, std::int64_t stride, const std::b
   });
 }
 
+/// Writes the first row over all.
+void repeat_row(std::byte* to, std::int64_t row_bytes, std::int64_t rows) {
+  const std::int64_t all = rows * row_bytes;
+  for (std::int64_t done = row_bytes; done < all; done *= 2)
+    std::memcpy(to + done, to, static_cast<std::size_t>(std::min(done, all - done)));
+}
+
 void round_numbers(std::byte* to, const std::byte* from, Held held, ElementType type, const Conversion& conversion,
                    std::int64_t count) {
   if (held == Held::f64) {
@@ -51,6 +58,15 @@ const std::byte* Program::load(const Line& line, const BlockOperand& input, std:
   } else if (is_side_by_side(input, rows, columns)) {
     if (conversion.is_plain() && !has_to_move) return input.data;
     conversion.load(to, input.data, 1, rows * columns);
+  } else if (input.row_stride == 0) {
+    conversion.load(to, input.data, input.column_stride, columns);
+    repeat_row(to, columns * bytes_of(line.held), rows);
+  } else if (input.column_stride == 0) {
+    alignas(64) std::byte numbers[block * 8];
+    const std::int64_t width = bytes_of(line.held);
+    conversion.load(numbers, input.data, input.row_stride, rows);
+    for (std::int64_t row = 0; row < rows; ++row)
+      repeat(to + row * columns * width, width, 1, numbers + row * width, columns);
   } else {
     const std::int64_t row_bytes = columns * bytes_of(line.held);
     for (std::int64_t row = 0; row < rows; ++row)

@@ -30,7 +30,7 @@ void transpose_tiles(T* to, const T* from, std::int64_t rows, std::int64_t colum
 template <class T>
 void copy_plane(T* to, const T* from, std::int64_t rows, std::int64_t columns, const std::int64_t* to_strides,
                 const std::int64_t* from_strides) {
-  if (to_strides[1] == 1 && from_strides[0] == 1 && from_strides[1] != 1)
+  if (to_strides[1] == 1 && from_strides[0] == 1 && from_strides[1] > 1)
     return transpose_tiles(to, from, rows, columns, to_strides[0], from_strides[1]);
   for (std::int64_t r = 0; r < rows; ++r) {
     T* const row_to = to + r * to_strides[0];
