@@ -210,6 +210,29 @@ std::vector<std::optional<NodeId>> last_readers(std::span<const Node> nodes) {
   return readers;
 }
 
+/// Nodes that one pass computes with the node that alone reads them fall away.
+void join_pairs(std::vector<Node>& nodes) {
+  std::vector<int> readers(nodes.size(), 0);
+  for (const Node& node : nodes)
+    for (int k = 0; k < node.arity; ++k) ++readers[node.operands[k]];
+  for (Node& node : nodes) {
+    if (node.held != Held::f32 || node.arity != 2) continue;
+    const bool commutes = node.operation == Operation::add || node.operation == Operation::multiply;
+    for (int k = 0; k < (commutes ? 2 : 1); ++k) {
+      const Node& first = nodes[node.operands[k]];
+      Operate* const both = best_operations().find_pair(first.operation, node.operation);
+      if (!both || first.held != Held::f32 || first.arity != 2 || readers[node.operands[k]] != 1) continue;
+      const NodeId other = node.operands[1 - k];
+      node.operate = both;
+      node.arity = 3;
+      node.operands[0] = first.operands[0];
+      node.operands[1] = first.operands[1];
+      node.operands[2] = other;
+      break;
+    }
+  }
+}
+
 /// What is kept between the bounds of bytes of a type, if that is what the node does.
 std::optional<NodeId> kept_within(std::span<const Node> nodes, NodeId at, ElementType type) {
   const auto bounded_by = [&](NodeId of, Operation operation, std::int64_t bound) -> std::optional<NodeId> {
@@ -301,8 +324,7 @@ Result<Program> Program::make(const plan::Expression& stated, std::span<const El
   while (nodes[*last].operation == Operation::round_to && nodes[*last].instruction->type == result)
     last = nodes[*last].operands[0];
   // Truth values are stored as they are in bytes only.
-  if (nodes[*last].held == Held::truth && result != ElementType::boolean)
-    *last = holder.held_in(*last, Held::i64);
+  if (nodes[*last].held == Held::truth && result != ElementType::boolean) *last = holder.held_in(*last, Held::i64);
   const Held held = nodes[*last].held;
   Conversion conversion(result, held);
   if (held == Held::f32 && is_byte(result)) {
@@ -311,7 +333,9 @@ Result<Program> Program::make(const plan::Expression& stated, std::span<const El
       conversion = Conversion::saturating(result);
     }
   }
-  return Compiler(inputs, one_for_all).run(std::span(nodes).first(*last + 1), conversion);
+  std::vector<Node> needed(nodes.begin(), nodes.begin() + *last + 1);
+  join_pairs(needed);
+  return Compiler(inputs, one_for_all).run(needed, conversion);
 }
 
 }  // namespace onnxkit::cpu

@@ -22,6 +22,8 @@ struct OperationTable {
   /// Null for what is not here: functions of kernels.h and of the C library. Comparisons go by their operands, choices by what is chosen; the result of
   /// the former and the first operand of the latter are truth values, as are all of logical operations.
   Operate* (*find)(plan::Operation operation, Held held);
+  /// second(first(a, b), c) of float32, rounded in between; null for pairs that have no loop.
+  Operate* (*find_pair)(plan::Operation first, plan::Operation second);
   /// Sines, cosines and remainders of float32.
   TryOperate* (*find_limited)(plan::Operation operation);
   Operate* (*convert)(Held from, Held to);
