@@ -91,14 +91,14 @@ std::vector<float> row_major_floats(const std::byte* from, const View& view) {
   std::vector<float> rows(static_cast<std::size_t>(view.size()));
   const std::int64_t inner = view.rank() == 0 ? 1 : view.dims.back();
   const std::int64_t inner_stride = view.rank() == 0 ? 1 : view.strides.back();
+  const Conversion conversion(view.type, Held::f32);
   for (std::int64_t row = 0; row * inner < view.size(); ++row) {
     std::int64_t rest = row, offset = 0;
     for (std::size_t axis = view.rank() == 0 ? 0 : view.rank() - 1; axis-- > 0;) {
       offset += rest % view.dims[axis] * view.strides[axis];
       rest /= view.dims[axis];
     }
-    load_elements(rows.data() + row * inner, from + offset * (storage_bits(view.type) / 8), view.type, inner_stride,
-                  inner);
+    conversion.load(rows.data() + row * inner, from + offset * conversion.width(), inner_stride, inner);
   }
   return rows;
 }

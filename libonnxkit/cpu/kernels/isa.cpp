@@ -1,5 +1,9 @@
 #include "libonnxkit/cpu/kernels/isa.h"
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
 #include <cstdlib>
 #include <string_view>
 
@@ -15,12 +19,20 @@ const Isa& choose_isa() {
   return *usable.front();
 }
 
+#if defined(__x86_64__)
+/// Conversions to and from float16 (F16C): __builtin_cpu_supports of clang 14 does not know the name.
+bool has_float16() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
+}
+#endif
+
 }  // namespace
 
 std::vector<const Isa*> usable_isas() {
   std::vector<const Isa*> usable;
 #if defined(__x86_64__)
-  const bool has_v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  const bool has_v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_float16();
   const bool has_v4 = has_v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
                       __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw");
   if (has_v4) usable.push_back(&isa_v4);

@@ -48,6 +48,15 @@ struct Segment {
   std::int32_t tap, channel, length;
 };
 
+/// Numbers to reduce: each row to one, or each column.
+template <class T>
+struct NumberRows {
+  const T* from;
+  std::int64_t row_stride, rows, columns;
+  T* to;
+  bool by_columns;
+};
+
 struct Isa {
   const char* name;
   std::int64_t lanes;
@@ -77,7 +86,11 @@ struct Isa {
                       std::int64_t columns, float* to);
   void (*reduce_columns)(Reduction reduction, const float* from, std::int64_t row_stride, std::int64_t rows,
                          std::int64_t columns, float* to);
-  ArrayFunction* functions[10];  ///< by Function
+  void (*reduce_doubles)(Reduction reduction, const NumberRows<double>& rows);
+  void (*reduce_integers)(Reduction reduction, const NumberRows<std::int64_t>& rows);
+  void (*transpose)(float* to, const float* from, std::int64_t rows, std::int64_t columns, std::int64_t to_row,
+                    std::int64_t from_column);
+  ArrayFunction* functions[11];  ///< by Function
 
   std::int64_t (*attention_scratch)(const Attention& attention);
   void (*attend)(const Attention& attention, float* scratch);

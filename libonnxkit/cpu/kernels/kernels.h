@@ -155,13 +155,26 @@ struct Normalization {
 void normalize_rows(ThreadPool& threads, const Rows& rows, const Normalization& normalization,
                     const Isa& isa = best_isa());
 
-enum class Reduction { sum, mean, max, min };
+enum class Reduction { sum, mean, max, min, product };
 /// to[i] = what row i is reduced to. A maximum or minimum passes NaN on; that of nothing is the lowest or the largest float.
 void reduce_rows(ThreadPool& threads, Reduction reduction, const float* from, std::int64_t row_stride,
                  std::int64_t rows, std::int64_t columns, float* to, const Isa& isa = best_isa());
 /// to[j] = what column j is reduced to; a global average pooling of one image when rows are its pixels.
 void reduce_columns(ThreadPool& threads, Reduction reduction, const float* from, std::int64_t row_stride,
                     std::int64_t rows, std::int64_t columns, float* to, const Isa& isa = best_isa());
+/// The same for doubles and integers, which wrap. Sums of doubles keep what additions round off.
+void reduce_rows(ThreadPool& threads, Reduction reduction, const double* from, std::int64_t row_stride,
+                 std::int64_t rows, std::int64_t columns, double* to, const Isa& isa = best_isa());
+void reduce_columns(ThreadPool& threads, Reduction reduction, const double* from, std::int64_t row_stride,
+                    std::int64_t rows, std::int64_t columns, double* to, const Isa& isa = best_isa());
+void reduce_rows(ThreadPool& threads, Reduction reduction, const std::int64_t* from, std::int64_t row_stride,
+                 std::int64_t rows, std::int64_t columns, std::int64_t* to, const Isa& isa = best_isa());
+void reduce_columns(ThreadPool& threads, Reduction reduction, const std::int64_t* from, std::int64_t row_stride,
+                    std::int64_t rows, std::int64_t columns, std::int64_t* to, const Isa& isa = best_isa());
+
+/// to[i * to_row + j] = from[i + j * from_column] for numbers of 32 bits of any type, on the calling thread.
+void transpose(float* to, const float* from, std::int64_t rows, std::int64_t columns, std::int64_t to_row,
+               std::int64_t from_column, const Isa& isa = best_isa());
 
 enum class Function {
   exp,
@@ -173,10 +186,11 @@ enum class Function {
   gelu_tanh,  ///< 0.5 * x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3)))
   silu,       ///< x * sigmoid(x)
   sqrt,
-  reciprocal
+  reciprocal,
+  atan
 };
 /// to[i] = function(from[i]) for count floats; `to` may be `from`. exp, log, sqrt and reciprocal are at most 2 units in the last place off, tanh,
-/// erf and sigmoid at most 3, over all floats; results underflow gradually.
+/// erf, sigmoid and atan at most 3, over all floats; results underflow gradually.
 using ArrayFunction = void(float* to, const float* from, std::int64_t count);
 ArrayFunction* array_function(Function function, const Isa& isa = best_isa());
 

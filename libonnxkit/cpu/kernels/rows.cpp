@@ -69,6 +69,59 @@ void reduce_columns(ThreadPool& threads, Reduction reduction, const float* from,
                     });
 }
 
+namespace {
+
+template <class T, class Reduce>
+void reduce_number_rows(ThreadPool& threads, const NumberRows<T>& rows, const Reduce& reduce) {
+  threads.for_range(rows.rows, rows_for_task(rows.columns), [&](int64_t first, int64_t last) {
+    NumberRows<T> part = rows;
+    part.from += first * rows.row_stride;
+    part.to += first;
+    part.rows = last - first;
+    reduce(part);
+  });
+}
+template <class T, class Reduce>
+void reduce_number_columns(ThreadPool& threads, const NumberRows<T>& rows, const Reduce& reduce) {
+  constexpr int64_t together = 64;
+  threads.for_range((rows.columns + together - 1) / together, rows_for_task(rows.rows * together),
+                    [&](int64_t first, int64_t last) {
+                      NumberRows<T> part = rows;
+                      part.from += first * together;
+                      part.to += first * together;
+                      part.columns = std::min(last * together, rows.columns) - first * together;
+                      reduce(part);
+                    });
+}
+
+}  // namespace
+
+void reduce_rows(ThreadPool& threads, Reduction reduction, const double* from, int64_t row_stride, int64_t rows,
+                 int64_t columns, double* to, const Isa& isa) {
+  reduce_number_rows<double>(threads, {from, row_stride, rows, columns, to, false},
+                             [&](const NumberRows<double>& part) { isa.reduce_doubles(reduction, part); });
+}
+void reduce_columns(ThreadPool& threads, Reduction reduction, const double* from, int64_t row_stride, int64_t rows,
+                    int64_t columns, double* to, const Isa& isa) {
+  reduce_number_columns<double>(threads, {from, row_stride, rows, columns, to, true},
+                                [&](const NumberRows<double>& part) { isa.reduce_doubles(reduction, part); });
+}
+void reduce_rows(ThreadPool& threads, Reduction reduction, const int64_t* from, int64_t row_stride, int64_t rows,
+                 int64_t columns, int64_t* to, const Isa& isa) {
+  reduce_number_rows<int64_t>(threads, {from, row_stride, rows, columns, to, false},
+                              [&](const NumberRows<int64_t>& part) { isa.reduce_integers(reduction, part); });
+}
+void reduce_columns(ThreadPool& threads, Reduction reduction, const int64_t* from, int64_t row_stride, int64_t rows,
+                    int64_t columns, int64_t* to, const Isa& isa) {
+  reduce_number_columns<int64_t>(threads, {from, row_stride, rows, columns, to, true},
+                                 [&](const NumberRows<int64_t>& part) { isa.reduce_integers(reduction, part); });
+}
+
+void transpose(float* to, const float* from, int64_t rows, int64_t columns, int64_t to_row, int64_t from_column,
+               const Isa& isa) {
+  isa.transpose(to, from, rows, columns, to_row, from_column);
+}
+
 ArrayFunction* array_function(Function function, const Isa& isa) { return isa.functions[static_cast<int>(function)]; }
 
 std::int64_t attention_scratch_floats(const Attention& attention, const Isa& isa) {

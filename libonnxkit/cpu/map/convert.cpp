@@ -1,126 +1,72 @@
 #include "libonnxkit/cpu/map/convert.h"
 
-#include <cstring>
+#include <algorithm>
 
-#include "libonnxkit/cpu/map/operations.h"
+#include "libonnxkit/base/dtype/dtype.h"
+#include "libonnxkit/cpu/by_width.h"
 
 namespace onnxkit::cpu {
 namespace {
 
-struct Half {
-  std::uint16_t bits;
-};
-struct Brain {
-  std::uint16_t bits;
-};
+/// Elements that are gathered or scattered together.
+constexpr std::int64_t together = 256;
 
-float widened(Half half) {
-  float number;
-  best_operations().load_float16(&number, &half.bits, 1);
-  return number;
-}
-float widened(Brain brain) {
-  float number;
-  best_operations().load_bfloat16(&number, &brain.bits, 1);
-  return number;
-}
-Half narrowed_half(float value) {
-  Half half;
-  best_operations().store_float16(&half.bits, &value, 1);
-  return half;
-}
-Brain narrowed_brain(float value) {
-  Brain brain;
-  best_operations().store_bfloat16(&brain.bits, &value, 1);
-  return brain;
-}
-
-template <class Stored, class T>
-T to_lane(Stored stored) {
-  if constexpr (std::is_same_v<Stored, Half> || std::is_same_v<Stored, Brain>)
-    return widened(stored);
-  else if constexpr (std::is_same_v<Stored, bool>)
-    return stored ? 1 : 0;
-  else
-    return static_cast<T>(stored);
-}
-
-template <class Stored, class T>
-Stored from_lane(T number) {
-  if constexpr (std::is_same_v<Stored, Half>)
-    return narrowed_half(number);
-  else if constexpr (std::is_same_v<Stored, Brain>)
-    return narrowed_brain(number);
-  else if constexpr (std::is_same_v<Stored, bool>)
-    return number != 0;
-  else
-    return static_cast<Stored>(number);
-}
-
-/// Calls f with the stored type and that of its lane.
-template <class F>
-void dispatch_stored(ElementType type, F f) {
-  switch (type) {
-    case ElementType::float32:
-      return f(float(), float());
-    case ElementType::float16:
-      return f(Half(), float());
-    case ElementType::bfloat16:
-      return f(Brain(), float());
-    case ElementType::float64:
-      return f(double(), double());
-    case ElementType::int8:
-      return f(std::int8_t(), std::int64_t());
-    case ElementType::int16:
-      return f(std::int16_t(), std::int64_t());
-    case ElementType::int32:
-      return f(std::int32_t(), std::int64_t());
-    case ElementType::int64:
-      return f(std::int64_t(), std::int64_t());
-    case ElementType::uint8:
-      return f(std::uint8_t(), std::int64_t());
-    case ElementType::uint16:
-      return f(std::uint16_t(), std::int64_t());
-    case ElementType::uint32:
-      return f(std::uint32_t(), std::int64_t());
-    case ElementType::boolean:
-      return f(bool(), std::int64_t());
+bool is_same(ElementType type, Held held) {
+  switch (held) {
+    case Held::f32:
+      return type == ElementType::float32;
+    case Held::f64:
+      return type == ElementType::float64;
+    case Held::i64:
+      return type == ElementType::int64;
     default:
-      return;
+      return type == ElementType::boolean;
   }
 }
 
 }  // namespace
 
-void load_elements(void* to, const std::byte* from, ElementType type, std::int64_t stride, std::int64_t count) {
-  if (stride == 1 && is_16_bit_real(type)) {
-    const auto load = type == ElementType::float16 ? best_operations().load_float16 : best_operations().load_bfloat16;
-    return load(static_cast<float*>(to), reinterpret_cast<const std::uint16_t*>(from), count);
-  }
-  dispatch_stored(type, [&]<class Stored, class T>(Stored, T) {
-    auto* numbers = static_cast<T*>(to);
-    const auto* stored = reinterpret_cast<const Stored*>(from);
-    if (stride == 1) {
-      for (std::int64_t i = 0; i < count; ++i) numbers[i] = to_lane<Stored, T>(stored[i]);
-    } else {
-      for (std::int64_t i = 0; i < count; ++i) numbers[i] = to_lane<Stored, T>(stored[i * stride]);
+Held held_as(plan::Lane lane) {
+  return lane == plan::Lane::f32 ? Held::f32 : lane == plan::Lane::f64 ? Held::f64 : Held::i64;
+}
+
+std::int64_t bytes_of(Held held) { return held == Held::truth ? 1 : held == Held::f32 ? 4 : 8; }
+
+Conversion::Conversion(ElementType type, Held held)
+    : load_(best_operations().load(type, held)),
+      store_(best_operations().store(type, held)),
+      width_(storage_bits(type) / 8),
+      number_bytes_(bytes_of(held)),
+      is_plain_(is_same(type, held)) {}
+
+Conversion Conversion::saturating(ElementType type) {
+  Conversion conversion(type, Held::f32);
+  conversion.store_ = best_operations().store_saturated(type);
+  return conversion;
+}
+
+void Conversion::load(void* to, const std::byte* from, std::int64_t stride, std::int64_t count) const {
+  if (stride == 1 || count == 1) return load_(to, from, count);
+  by_width(width_, [&]<class T>(T) {
+    T near[together];
+    const auto* const elements = reinterpret_cast<const T*>(from);
+    for (std::int64_t first = 0; first < count; first += together) {
+      const std::int64_t some = std::min(together, count - first);
+      for (std::int64_t i = 0; i < some; ++i) near[i] = elements[(first + i) * stride];
+      load_(static_cast<std::byte*>(to) + first * number_bytes_, near, some);
     }
   });
 }
 
-void store_elements(std::byte* to, ElementType type, std::int64_t stride, const void* from, std::int64_t count) {
-  if (stride == 1 && is_16_bit_real(type)) {
-    const auto store =
-        type == ElementType::float16 ? best_operations().store_float16 : best_operations().store_bfloat16;
-    return store(reinterpret_cast<std::uint16_t*>(to), static_cast<const float*>(from), count);
-  }
-  dispatch_stored(type, [&]<class Stored, class T>(Stored, T) {
-    auto* stored = reinterpret_cast<Stored*>(to);
-    const auto* numbers = static_cast<const T*>(from);
-    if (stride == 1) {
-      for (std::int64_t i = 0; i < count; ++i) stored[i] = from_lane<Stored, T>(numbers[i]);
-    } else {
-      for (std::int64_t i = 0; i < count; ++i) stored[i * stride] = from_lane<Stored, T>(numbers[i]);
+void Conversion::store(std::byte* to, std::int64_t stride, const void* from, std::int64_t count) const {
+  if (stride == 1 || count == 1) return store_(to, from, count);
+  by_width(width_, [&]<class T>(T) {
+    T near[together];
+    auto* const elements = reinterpret_cast<T*>(to);
+    for (std::int64_t first = 0; first < count; first += together) {
+      const std::int64_t some = std::min(together, count - first);
+      store_(near, static_cast<const std::byte*>(from) + first * number_bytes_, some);
+      for (std::int64_t i = 0; i < some; ++i) elements[(first + i) * stride] = near[i];
     }
   });
 }

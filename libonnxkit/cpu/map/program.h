@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "libonnxkit/cpu/map/convert.h"
 #include "libonnxkit/cpu/map/operations.h"
 #include "libonnxkit/plan/expression.h"
 #include "onnxkit/result.h"
@@ -23,6 +24,27 @@ class Program {
   static constexpr std::int64_t block = 512;
   static constexpr std::size_t most_registers = 64;
 
+  struct Source {
+    std::int32_t at = -1;  ///< a register
+    bool is_one = false;
+  };
+  /// Computes a register.
+  struct Line {
+    plan::Operation operation = plan::Operation::input;
+    Held held = Held::f32;
+    int arity = 0;
+    Operate* operate = nullptr;
+    Source sources[3];
+    Source to;
+    std::uint32_t input = 0;
+    Conversion conversion;                      ///< of an input or of what is rounded
+    ElementType type = ElementType::undefined;  ///< the latter's
+    alignas(8) std::byte constant[8] = {};
+  };
+
+  /// Lines in order, the last gives the result.
+  Program(std::vector<Line> lines, std::size_t registers, const Conversion& result)
+      : lines_(std::move(lines)), registers_(registers), result_(result) {}
   /// `inputs`: the stored type of each. `one_for_all`: those whose both strides are 0 in every block. Error not-supported.
   static Result<Program> make(const plan::Expression& expression, std::span<const ElementType> inputs,
                               std::span<const bool> one_for_all, ElementType result);
@@ -36,25 +58,13 @@ class Program {
  private:
   static constexpr std::size_t register_bytes = block * 8;
 
-  struct Source {
-    std::int32_t at = -1;  ///< a register; -1: the constant
-    bool is_one = false;
-  };
-  struct Line {
-    int arity = 0;
-    plan::Instruction instruction;
-    plan::Lane lane = plan::Lane::f32;  ///< of the operands
-    Operate* operate = nullptr;
-    Source sources[3];
-    Source to;
-  };
-
-  void load(const Line& line, const BlockOperand& input, std::int64_t rows, std::int64_t columns, void* to) const;
+  const std::byte* load(const Line& line, const BlockOperand& input, std::int64_t rows, std::int64_t columns,
+                        std::byte* to, bool has_to_move) const;
+  void store(const BlockOperand& result, std::int64_t rows, std::int64_t columns, const std::byte* numbers) const;
 
   std::vector<Line> lines_;
-  std::vector<ElementType> inputs_;
-  ElementType result_ = ElementType::undefined;
   std::size_t registers_ = 0;
+  Conversion result_;
 };
 
 }  // namespace onnxkit::cpu

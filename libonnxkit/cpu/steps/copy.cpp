@@ -3,6 +3,7 @@
 
 #include "libonnxkit/base/dtype/dtype.h"
 #include "libonnxkit/cpu/by_width.h"
+#include "libonnxkit/cpu/kernels/kernels.h"
 #include "libonnxkit/cpu/step.h"
 
 namespace onnxkit::cpu {
@@ -12,6 +13,9 @@ namespace {
 template <class T>
 void transpose_tiles(T* to, const T* from, std::int64_t rows, std::int64_t columns, std::int64_t to_row,
                      std::int64_t from_column) {
+  if constexpr (sizeof(T) == sizeof(float))
+    return transpose(reinterpret_cast<float*>(to), reinterpret_cast<const float*>(from), rows, columns, to_row,
+                     from_column);
   constexpr std::int64_t tile = 16;
   for (std::int64_t r = 0; r < rows; r += tile) {
     for (std::int64_t c = 0; c < columns; c += tile) {
@@ -26,13 +30,17 @@ void transpose_tiles(T* to, const T* from, std::int64_t rows, std::int64_t colum
 template <class T>
 void copy_plane(T* to, const T* from, std::int64_t rows, std::int64_t columns, const std::int64_t* to_strides,
                 const std::int64_t* from_strides) {
-  if (to_strides[1] == 1 && from_strides[0] == 1 && from_strides[1] != 1)
+  if (to_strides[1] == 1 && from_strides[0] == 1 && from_strides[1] > 1)
     return transpose_tiles(to, from, rows, columns, to_strides[0], from_strides[1]);
   for (std::int64_t r = 0; r < rows; ++r) {
     T* const row_to = to + r * to_strides[0];
     const T* const row_from = from + r * from_strides[0];
     if (to_strides[1] == 1 && from_strides[1] == 1) {
       std::memcpy(row_to, row_from, static_cast<std::size_t>(columns) * sizeof(T));
+      continue;
+    }
+    if (to_strides[1] == 1 && from_strides[1] == 0) {
+      std::fill_n(row_to, columns, *row_from);
       continue;
     }
     for (std::int64_t c = 0; c < columns; ++c) row_to[c * to_strides[1]] = row_from[c * from_strides[1]];

@@ -26,6 +26,38 @@ void take_rows(std::byte* to, const std::byte* from, const std::int64_t* places,
     std::memcpy(to + i * bytes, from + places[i] * bytes, static_cast<std::size_t>(bytes));
 }
 
+/// Places that follow one another.
+struct Run {
+  std::int64_t to, from, count;
+};
+
+std::vector<Run> runs_of(const std::vector<std::int64_t>& places) {
+  std::vector<Run> runs;
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    if (!runs.empty() && places[i] == runs.back().from + runs.back().count)
+      ++runs.back().count;
+    else
+      runs.push_back({static_cast<std::int64_t>(i), places[i], 1});
+  }
+  return runs;
+}
+
+/// How often each place is taken in a row, if that and what follows are the same for all.
+std::int64_t repeats_of(const std::vector<std::int64_t>& places) {
+  std::size_t times = 1;
+  while (times < places.size() && places[times] == places[0]) ++times;
+  if (times == 1 || places.size() % times != 0) return 1;
+  for (std::size_t i = 0; i < places.size(); ++i)
+    if (places[i] != places[0] + static_cast<std::int64_t>(i / times)) return 1;
+  return static_cast<std::int64_t>(times);
+}
+
+template <std::int64_t times, class T>
+void repeat_numbers(T* to, const T* from, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i)
+    for (std::int64_t j = 0; j < times; ++j) to[i * times + j] = from[i];
+}
+
 class GatherKernel : public Kernel {
  public:
   explicit GatherKernel(const plan::Step& step)
@@ -46,6 +78,7 @@ class GatherKernel : public Kernel {
       }
       places[static_cast<std::size_t>(i)] = at;
     }
+    if (outer >= fewest_for_runs && take_alike(state, places)) return;
     const std::byte* const from = state.bases[data_.buffer] + data_.offset * width_;
     std::byte* const to = state.bases[to_.buffer] + to_.offset * width_;
     const std::int64_t bytes = inner * width_,
@@ -60,6 +93,38 @@ class GatherKernel : public Kernel {
   }
 
  private:
+  /// So many times the same places: it is worth while to look how they lie.
+  static constexpr std::int64_t fewest_for_runs = 4;
+
+  /// The same places of all parts, where those follow one another in long runs or each is repeated. False elsewhere.
+  bool take_alike(RunState& state, const std::vector<std::int64_t>& places) const {
+    const std::int64_t outer = data_.dims[0], size = data_.dims[1], bytes = data_.dims[2] * width_;
+    const auto count = static_cast<std::int64_t>(places.size());
+    const std::byte* const from = state.bases[data_.buffer] + data_.offset * width_;
+    std::byte* const to = state.bases[to_.buffer] + to_.offset * width_;
+    const std::int64_t grain = std::max<std::int64_t>(1, 65536 / std::max<std::int64_t>(bytes * count, 1));
+    const bool is_aligned = reinterpret_cast<std::uintptr_t>(from) % sizeof(float) == 0;
+    if (bytes == sizeof(float) && is_aligned && repeats_of(places) == 2) {
+      state.threads->for_range(outer, grain, [&](std::int64_t first, std::int64_t last) {
+        for (std::int64_t o = first; o < last; ++o)
+          repeat_numbers<2>(reinterpret_cast<std::uint32_t*>(to) + o * count,
+                            reinterpret_cast<const std::uint32_t*>(from) + o * size + places[0], count / 2);
+      });
+      return true;
+    }
+    const std::vector<Run> runs = runs_of(places);
+    constexpr std::int64_t long_run = 8;
+    if (static_cast<std::int64_t>(runs.size()) * long_run > count) return false;
+    state.threads->for_range(outer, grain, [&](std::int64_t first, std::int64_t last) {
+      for (std::int64_t o = first; o < last; ++o) {
+        for (const Run& run : runs)
+          std::memcpy(to + (o * count + run.to) * bytes, from + (o * size + run.from) * bytes,
+                      static_cast<std::size_t>(run.count * bytes));
+      }
+    });
+    return true;
+  }
+
   View data_, positions_, to_;
   std::int64_t width_;
 };

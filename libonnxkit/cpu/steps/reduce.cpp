@@ -2,7 +2,6 @@
 #include <optional>
 #include <vector>
 
-#include "libonnxkit/cpu/exact_sum.h"
 #include "libonnxkit/cpu/kernels/kernels.h"
 #include "libonnxkit/cpu/step.h"
 
@@ -38,73 +37,7 @@ Axes joined(std::span<const std::int64_t> sizes, std::span<const std::int64_t> s
   return axes;
 }
 
-float combined(Reduction reduction, float a, float b) {
-  switch (reduction) {
-    case Reduction::max:
-      return a > b || a != a ? a : b;
-    case Reduction::min:
-      return a < b || a != a ? a : b;
-    default:
-      return a + b;
-  }
-}
-
-/// Of numbers that have no kernel of their own: one after the other.
 template <class T>
-class PlainReduceKernel : public Kernel {
- public:
-  PlainReduceKernel(const plan::Step& step, plan::Reduction reduction)
-      : from_(step.inputs[0]), to_(step.outputs[0]), reduction_(reduction) {
-    const std::size_t kept = to_.rank();
-    kept_ = joined(std::span(from_.dims).first(kept), std::span(from_.strides).first(kept));
-    gone_ = joined(std::span(from_.dims).subspan(kept), std::span(from_.strides).subspan(kept));
-  }
-
-  void run(RunState& state) override {
-    const T* const from = state.at<T>(from_);
-    T* const to = state.at<T>(to_);
-    const std::int64_t count = gone_.count();
-    const std::int64_t grain = std::max<std::int64_t>(1, 16384 / count);
-    state.threads->for_range(kept_.count(), grain, [&](std::int64_t first, std::int64_t last) {
-      for (std::int64_t at = first; at < last; ++at) to[at] = of(from + kept_.offset(at), count);
-    });
-  }
-
- private:
-  using Sum = std::conditional_t<std::is_integral_v<T>, std::uint64_t, double>;
-
-  T of(const T* from, std::int64_t count) const {
-    switch (reduction_) {
-      case plan::Reduction::sum:
-      case plan::Reduction::mean: {
-        Sum sum = 0, rest = 0;
-        for (std::int64_t i = 0; i < count; ++i) add_exactly(sum, rest, static_cast<Sum>(from[gone_.offset(i)]));
-        sum = total_of(sum, rest);
-        if (reduction_ == plan::Reduction::mean) sum /= static_cast<Sum>(count);
-        return static_cast<T>(sum);
-      }
-      case plan::Reduction::product: {
-        Sum product = 1;
-        for (std::int64_t i = 0; i < count; ++i) product *= static_cast<Sum>(from[gone_.offset(i)]);
-        return static_cast<T>(product);
-      }
-      default:
-        break;
-    }
-    T best = from[0];
-    for (std::int64_t i = 1; i < count; ++i) {
-      const T number = from[gone_.offset(i)];
-      const bool is_better = reduction_ == plan::Reduction::maximum ? number > best : number < best;
-      if (best == best && (is_better || number != number)) best = number;
-    }
-    return best;
-  }
-
-  View from_, to_;
-  plan::Reduction reduction_;
-  Axes kept_, gone_;
-};
-
 class ReduceKernel : public Kernel {
  public:
   ReduceKernel(const plan::Step& step, Reduction reduction)
@@ -116,8 +49,8 @@ class ReduceKernel : public Kernel {
   }
 
   void run(RunState& state) override {
-    const float* const from = state.at<float>(from_);
-    float* const to = state.at<float>(to_);
+    const T* const from = state.at<T>(from_);
+    T* const to = state.at<T>(to_);
     if (gone_.sizes.size() == 1 && gone_.strides[0] == 1)
       reduce_side_by_side(state, from, to);
     else if (gone_.sizes.size() == 1 && !kept_.sizes.empty() && kept_.strides.back() == 1)
@@ -125,11 +58,11 @@ class ReduceKernel : public Kernel {
     else if (const auto near = near_axis())
       reduce_groups(state, from, to, *near);
     else
-      reduce_anyhow(from, to);
+      reduce_anyhow(state, from, to);
   }
 
  private:
-  void reduce_side_by_side(RunState& state, const float* from, float* to) const {
+  void reduce_side_by_side(RunState& state, const T* from, T* to) const {
     if (kept_.sizes.size() <= 1) {
       const std::int64_t stride = kept_.sizes.empty() ? 0 : kept_.strides[0];
       return reduce_rows(*state.threads, reduction_, from, stride, kept_.count(), gone_.sizes[0], to);
@@ -141,7 +74,7 @@ class ReduceKernel : public Kernel {
   }
 
   /// The kept numbers lie side by side: columns are reduced.
-  void reduce_apart(RunState& state, const float* from, float* to) const {
+  void reduce_apart(RunState& state, const T* from, T* to) const {
     const std::int64_t inner = kept_.sizes.back();
     for (std::int64_t at = 0; at < kept_.count(); at += inner)
       reduce_columns(*state.threads, reduction_, from + kept_.offset(at), gone_.strides[0], gone_.sizes[0], inner,
@@ -157,9 +90,9 @@ class ReduceKernel : public Kernel {
   }
 
   /// The axis that lies apart is reduced first, for all that lies side by side.
-  void reduce_groups(RunState& state, const float* from, float* to, std::size_t near) const {
+  void reduce_groups(RunState& state, const T* from, T* to, std::size_t near) const {
     const std::int64_t inner = kept_.sizes.back(), group = gone_.sizes[near], apart = gone_.sizes[1 - near];
-    std::vector<float> parts(static_cast<std::size_t>(inner * group));
+    std::vector<T> parts(static_cast<std::size_t>(inner * group));
     for (std::int64_t at = 0; at < kept_.count(); at += inner) {
       reduce_columns(*state.threads, reduction_, from + kept_.offset(at), gone_.strides[1 - near], apart, inner * group,
                      parts.data());
@@ -167,20 +100,14 @@ class ReduceKernel : public Kernel {
     }
   }
 
-  void reduce_anyhow(const float* from, float* to) const {
+  /// The numbers of each result are brought side by side.
+  void reduce_anyhow(RunState& state, const T* from, T* to) const {
     const std::int64_t count = gone_.count();
+    std::vector<T> row(static_cast<std::size_t>(count));
     for (std::int64_t at = 0; at < kept_.count(); ++at) {
-      const float* const start = from + kept_.offset(at);
-      double sum = 0;
-      float result = start[0];
-      for (std::int64_t i = 0; i < count; ++i) {
-        const float number = start[gone_.offset(i)];
-        sum += number;
-        if (i > 0) result = combined(reduction_, result, number);
-      }
-      if (reduction_ == Reduction::sum) result = static_cast<float>(sum);
-      if (reduction_ == Reduction::mean) result = static_cast<float>(sum / static_cast<double>(count));
-      to[at] = result;
+      const T* const start = from + kept_.offset(at);
+      for (std::int64_t i = 0; i < count; ++i) row[static_cast<std::size_t>(i)] = start[gone_.offset(i)];
+      reduce_rows(*state.threads, reduction_, row.data(), count, 1, count, to + at);
     }
   }
 
@@ -189,30 +116,29 @@ class ReduceKernel : public Kernel {
   Axes kept_, gone_;
 };
 
+Reduction reduction_of(plan::Reduction reduction) {
+  switch (reduction) {
+    case plan::Reduction::mean:
+      return Reduction::mean;
+    case plan::Reduction::maximum:
+      return Reduction::max;
+    case plan::Reduction::minimum:
+      return Reduction::min;
+    case plan::Reduction::product:
+      return Reduction::product;
+    default:
+      return Reduction::sum;
+  }
+}
+
 Result<std::unique_ptr<Kernel>> make_reduce(const plan::Step& step, Preparation&) {
-  const auto& parameters = static_cast<const plan::ReduceParameters&>(*step.parameters);
+  const Reduction reduction = reduction_of(static_cast<const plan::ReduceParameters&>(*step.parameters).reduction);
   const ElementType type = step.inputs[0].type;
   if (type == ElementType::float64)
-    return std::unique_ptr<Kernel>(std::make_unique<PlainReduceKernel<double>>(step, parameters.reduction));
+    return std::unique_ptr<Kernel>(std::make_unique<ReduceKernel<double>>(step, reduction));
   if (type == ElementType::int64)
-    return std::unique_ptr<Kernel>(std::make_unique<PlainReduceKernel<std::int64_t>>(step, parameters.reduction));
-  Reduction reduction = Reduction::sum;
-  switch (parameters.reduction) {
-    case plan::Reduction::sum:
-      break;
-    case plan::Reduction::mean:
-      reduction = Reduction::mean;
-      break;
-    case plan::Reduction::maximum:
-      reduction = Reduction::max;
-      break;
-    case plan::Reduction::minimum:
-      reduction = Reduction::min;
-      break;
-    case plan::Reduction::product:
-      return std::unique_ptr<Kernel>(std::make_unique<PlainReduceKernel<float>>(step, parameters.reduction));
-  }
-  return std::unique_ptr<Kernel>(std::make_unique<ReduceKernel>(step, reduction));
+    return std::unique_ptr<Kernel>(std::make_unique<ReduceKernel<std::int64_t>>(step, reduction));
+  return std::unique_ptr<Kernel>(std::make_unique<ReduceKernel<float>>(step, reduction));
 }
 
 }  // namespace

@@ -47,23 +47,30 @@ Unlowered lower_trilu(LowerCall& call) {
   const View& x = call.input(0);
   if (x.rank() < 2 || x.size() == 0) return "without elements";
   const bool is_upper = call.integer("upper", 1) != 0;
-  std::vector<View> inputs = {x, positions_along(call, x.dims, x.rank() - 2),
-                              positions_along(call, x.dims, x.rank() - 1)};
+  // Which places stay is the same for all matrices.
+  const Dims matrix = {x.dims[x.rank() - 2], x.dims[x.rank() - 1]};
+  std::vector<View> places = {positions_along(call, matrix, 0), positions_along(call, matrix, 1)};
+  Expression inside;
+  const Number row = inside.input(0, Lane::i64), column = inside.input(1, Lane::i64);
+  const Number above = inside.apply(Operation::subtract, column, row);
+  Number k = 0;
+  if (call.has_input(1)) {
+    places.push_back(reshaped_or_copied(call, call.input(1), {}));
+    k = inside.input(2, Lane::i64);
+  } else {
+    k = inside.integer(0);
+  }
+  if (is_upper)
+    inside.apply(Operation::less_or_equal, k, above);
+  else
+    inside.apply(Operation::less_or_equal, above, k);
+  const View stays = mapped(call, inside, std::move(places), ElementType::boolean, matrix);
   Expression e;
   const Lane lane = lane_of(x.type);
   const Number number = e.input(0, lane);
-  const Number above = e.apply(Operation::subtract, e.input(2, Lane::i64), e.input(1, Lane::i64));
-  Number k = 0;
-  if (call.has_input(1)) {
-    inputs.push_back(reshaped_or_copied(call, call.input(1), {}));
-    k = e.input(3, Lane::i64);
-  } else {
-    k = e.integer(0);
-  }
-  const Number stays =
-      is_upper ? e.apply(Operation::less_or_equal, k, above) : e.apply(Operation::less_or_equal, above, k);
-  e.apply(Operation::select, stays, number, lane == Lane::i64 ? e.integer(0) : e.constant(lane, 0));
-  give(call, mapped(call, e, std::move(inputs), x.type, x.dims));
+  const Number zero = lane == Lane::i64 ? e.integer(0) : e.constant(lane, 0);
+  e.apply(Operation::select, e.input(1, Lane::i64), number, zero);
+  give(call, mapped(call, e, {x, stays}, x.type, x.dims));
   return std::nullopt;
 }
 

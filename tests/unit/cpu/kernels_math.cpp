@@ -23,7 +23,8 @@ const Row rows[] = {{Function::exp, [](double x) { return std::exp(x); }, 2},
                     {Function::reciprocal, [](double x) { return 1 / x; }, 2},
                     {Function::tanh, [](double x) { return std::tanh(x); }, 3},
                     {Function::erf, [](double x) { return std::erf(x); }, 3},
-                    {Function::sigmoid, sigmoid, 3}};
+                    {Function::sigmoid, sigmoid, 3},
+                    {Function::atan, [](double x) { return std::atan(x); }, 3}};
 
 /// The distance of neighbouring floats where x is.
 double unit_at(double x) {
