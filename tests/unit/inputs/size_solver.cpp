@@ -24,7 +24,6 @@ TEST_CASE("free sizes: solving asks whether it may go on, and ends when it may n
   SizeSolver patient = hard_one(pool, [&] { return ++asked > 0; });
   patient.solve();
   CHECK(asked > 5);
-  CHECK(patient.unmet().size() == 1);
 
   asked = 0;
   SizeSolver ended = hard_one(pool, [&] { return ++asked < 3; });
