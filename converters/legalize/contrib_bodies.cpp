@@ -44,9 +44,14 @@ std::string fast_gelu(const ir::Node& node) {
   return R"(f (x, bias) => (y) { s = Add (x, bias) y = Gelu <approximate = "tanh"> (s) })";
 }
 
+/// y has the sizes of the product `p`: scales and biases of one axis would give one to that of two vectors, which has none.
+constexpr std::string_view sized_as_product = "sizes = Shape (p) y = Reshape (wide, sizes)";
+
 std::string gemm_fast_gelu(const ir::Node& node) {
   if (!has_input(node, 2)) return R"(f (x, w) => (y) { p = MatMul (x, w) y = Gelu <approximate = "tanh"> (p) })";
-  return R"(f (x, w, bias) => (y) { p = MatMul (x, w) s = Add (p, bias) y = Gelu <approximate = "tanh"> (s) })";
+  return fmt::format(
+      "f (x, w, bias) => (y) {{ p = MatMul (x, w) s = Add (p, bias) wide = Gelu <approximate = \"tanh\"> (s) {} }}",
+      sized_as_product);
 }
 
 std::string quick_gelu(const ir::Node&) {
@@ -258,14 +263,14 @@ std::string quantize_linear(const ir::Node&) {
 std::string matmul_integer_to_float(const ir::Node& node) {
   return fmt::format(
       "f (a, b, as, bs, az, bz, bias) => (y) {{ p = MatMulInteger (a, b, az, bz) r = CastLike (p, as) scale = Mul (as, "
-      "bs) q = Mul (r, scale) y = {} }}",
-      has_input(node, 6) ? "Add (q, bias)" : "Identity (q)");
+      "bs) q = Mul (r, scale) wide = {} {} }}",
+      has_input(node, 6) ? "Add (q, bias)" : "Identity (q)", sized_as_product);
 }
 std::string dynamic_quantize_matmul(const ir::Node& node) {
   return fmt::format(
       "f (a, b, bs, bz, bias) => (y) {{ aq, as, az = DynamicQuantizeLinear (a) p = MatMulInteger (aq, b, az, bz) r = "
-      "CastLike (p, as) scale = Mul (as, bs) q = Mul (r, scale) y = {} }}",
-      has_input(node, 4) ? "Add (q, bias)" : "Identity (q)");
+      "CastLike (p, as) scale = Mul (as, bs) q = Mul (r, scale) wide = {} {} }}",
+      has_input(node, 4) ? "Add (q, bias)" : "Identity (q)", sized_as_product);
 }
 
 // ---- those that ai.onnx has, too

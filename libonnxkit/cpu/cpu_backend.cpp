@@ -5,8 +5,8 @@
 
 #include <fmt/core.h>
 
-#include "libonnxkit/base/text/unknown_name.h"
 #include "libonnxkit/cpu/session.h"
+#include "libonnxkit/exec/passes_option.h"
 #include "libonnxkit/exec/perturbed.h"
 #include "libonnxkit/exec/registry.h"
 #include "libonnxkit/exec/support.h"
@@ -19,8 +19,6 @@ void register_reference_backend(exec::BackendRegistry& registry);
 
 namespace onnxkit::cpu {
 namespace {
-
-constexpr const char* without_pass = "without-pass";
 
 class CpuBackend : public exec::Backend {
  public:
@@ -35,7 +33,7 @@ class CpuBackend : public exec::Backend {
     desc.devices = {"cpu"};
     desc.formats = {"onnx"};
     desc.arithmetic = name_of(Profile::float32);
-    desc.options[without_pass] = {
+    desc.options[exec::without_pass_option] = {
         .help = "passes that the plan is made without, with + between their names", .fallback = "", .values = {}};
     desc.options[exec::threads_option] = exec::describe_threads_option();
     desc.capabilities.in_memory = true;
@@ -54,8 +52,8 @@ class CpuBackend : public exec::Backend {
     planned.load.threads = exec::threads_of(options);
     if (!planned.load.context) planned.load.context = std::make_shared<exec::SessionContext>();
     if (!planned.load.table) planned.load.table = std::make_shared<spec::OpTable>();
-    if (const auto given = options.options.find(without_pass); given != options.options.end()) {
-      auto names = plan::passes_named(given->second);
+    if (const auto given = options.options.find(exec::without_pass_option); given != options.options.end()) {
+      auto names = exec::passes_named(given->second, plan::pass_names());
       if (!names) return names.error();
       planned.without_passes = *std::move(names);
     }

@@ -6,6 +6,7 @@
 #include "libonnxkit/cuda/libraries/cublaslt_library.h"
 #include "libonnxkit/cuda/libraries/cudnn_library.h"
 #include "libonnxkit/cuda/session.h"
+#include "libonnxkit/exec/passes_option.h"
 #include "libonnxkit/exec/perturbed.h"
 #include "libonnxkit/exec/registry.h"
 #include "libonnxkit/exec/support.h"
@@ -27,7 +28,6 @@ constexpr const char* engines_option = "engines";
 constexpr const char* streams_option = "streams";
 constexpr const char* memory_option = "memory";
 constexpr const char* weights_option = "weights";
-constexpr const char* without_pass_option = "without-pass";
 constexpr const char* measured = "measured";
 
 /// What the backend needs of this machine.
@@ -115,7 +115,7 @@ exec::BackendDesc desc_of(const Found& found) {
       .values = {"usual", "streamed"}};
   desc.options[exec::threads_option] = exec::describe_threads_option();
   desc.capabilities.passes = plan::pass_names();
-  desc.options[without_pass_option] = {
+  desc.options[exec::without_pass_option] = {
       .help = "passes that the plan is made without, with + between their names", .fallback = "", .values = {}};
   desc.capabilities.in_memory = true;
   desc.capabilities.profile = exec::ProfileDetail::step;
@@ -165,7 +165,7 @@ class CudaBackend : public exec::Backend {
     plan::PlannedOptions planned;
     planned.load = (*shared)->load;
     planned.host = (*shared)->host;
-    auto names = plan::passes_named(option_of(options, without_pass_option));
+    auto names = exec::passes_named(option_of(options, exec::without_pass_option), plan::pass_names());
     if (!names) return names.error();
     planned.without_passes = *std::move(names);
     planned.takes = refusal;

@@ -17,6 +17,7 @@
 #include "libonnxkit/diff/outputs.h"
 #include "libonnxkit/diff/passes.h"
 #include "libonnxkit/diff/side.h"
+#include "libonnxkit/exec/passes_option.h"
 #include "libonnxkit/ir/model.h"
 
 namespace onnxkit {
@@ -206,10 +207,10 @@ class Comparison {
   /// Those that the plans of the side are made with: its own options may leave some out.
   std::vector<std::string> passes_of(std::size_t i) const {
     std::vector<std::string> passes = open_[i].capabilities().passes;
-    const auto without = sides_[i].options.find("without-pass");
+    const auto without = sides_[i].options.find(exec::without_pass_option);
     if (without == sides_[i].options.end()) return passes;
-    const std::string left_out = "+" + without->second + "+";
-    std::erase_if(passes, [&](const std::string& pass) { return left_out.find("+" + pass + "+") != left_out.npos; });
+    if (const auto left_out = exec::passes_named(without->second, passes))
+      std::erase_if(passes, [&](const std::string& pass) { return left_out->contains(pass); });
     return passes;
   }
 
@@ -218,7 +219,7 @@ class Comparison {
                                   const std::vector<NamedValue>& answers) {
     if (is_stopped()) return cancelled();
     DiffSide changed = sides_[i];
-    std::string& left_out = changed.options["without-pass"];
+    std::string& left_out = changed.options[exec::without_pass_option];
     left_out += (left_out.empty() ? "" : "+") + fmt::format("{}", fmt::join(without, "+"));
     SideReport report;
     report.label = fmt::format("{} without {}", report_.sides[i].label,

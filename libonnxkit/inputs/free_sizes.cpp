@@ -70,7 +70,7 @@ class UsualSizes {
 class SizeChooser {
  public:
   SizeChooser(const ir::Model& model, const spec::OpTable& table, std::span<const Value> given,
-              const std::map<std::string, std::int64_t>& fixed)
+              const std::map<std::string, std::int64_t>& fixed, const std::function<bool()>& goes_on)
       : model_(model),
         table_(table),
         graph_(*model.graph),
@@ -78,7 +78,8 @@ class SizeChooser {
         fixed_(fixed),
         bound_(fixed),
         defaults_(exec::default_names(graph_)),
-        settled_types_(graph_.inputs.size()) {}
+        settled_types_(graph_.inputs.size()),
+        goes_on_(goes_on) {}
 
   ChosenSizes choose() {
     std::optional<SizeSolver> solver;
@@ -87,12 +88,12 @@ class SizeChooser {
     for (int round = 0; round < most_rounds; ++round) {
       checker::Collector unused;
       inferred_ = checker::infer_types(model_, table_, options(), unused);
-      solver.emplace(inferred_.dims, free_sizes());
+      solver.emplace(inferred_.dims, free_sizes(), goes_on_);
       pose(*solver);
       solver->solve();
       // In the next round these are comparisons of constants.
       for (const std::size_t demand : solver->contradicted()) note_unmet(inferred_.demands[demand]);
-      if (!take_settled(*solver)) break;
+      if (!take_settled(*solver) || is_over()) break;
     }
     for (const std::size_t demand : solver->unmet()) note_unmet(inferred_.demands[demand]);
     solver->shrink(work(), most_work);
@@ -100,6 +101,8 @@ class SizeChooser {
   }
 
  private:
+  bool is_over() const { return goes_on_ && !goes_on_(); }
+
   /// Null where the input is no tensor of known rank.
   const Type* type_of(const ir::ValueInfo& input) const {
     if (input.value == ir::ValueId::none) return nullptr;
@@ -237,9 +240,9 @@ class SizeChooser {
   ChosenSizes grown(SizeSolver& solver) {
     constexpr int most_steps = 6;
     ChosenSizes best = result(solver);
-    if (solver.sizes().empty()) return best;
+    if (solver.sizes().empty() || is_over()) return best;
     std::size_t least = faults(best);
-    for (int step = 0; least > 0 && step < most_steps; ++step) {
+    for (int step = 0; least > 0 && step < most_steps && !is_over(); ++step) {
       const auto before = solver.sizes();
       solver.grow();
       if (solver.sizes() == before) break;
@@ -305,6 +308,7 @@ class SizeChooser {
   checker::InferredModel inferred_;
   std::set<std::string> named_;  ///< free sizes that the model names
   std::vector<std::string> unmet_;
+  const std::function<bool()>& goes_on_;
 };
 
 }  // namespace
@@ -328,8 +332,8 @@ std::int64_t usual_size(std::string_view name, std::string_view input, std::size
 }
 
 ChosenSizes choose_sizes(const ir::Model& model, const spec::OpTable& table, std::span<const Value> given,
-                         const std::map<std::string, std::int64_t>& fixed) {
-  return SizeChooser(model, table, given, fixed).choose();
+                         const std::map<std::string, std::int64_t>& fixed, const std::function<bool()>& goes_on) {
+  return SizeChooser(model, table, given, fixed, goes_on).choose();
 }
 
 }  // namespace onnxkit::inputs

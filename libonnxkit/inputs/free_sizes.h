@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -28,9 +29,9 @@ struct ChosenSizes {
 };
 
 /// Sizes that meet what the nodes demand of them (docs/run.md). `given`: in the order of the inputs, kind none where there is no value;
-/// `fixed`: by name.
+/// `fixed`: by name. Once `goes_on` says no it ends, with sizes that count for nothing; null: always yes.
 ChosenSizes choose_sizes(const ir::Model& model, const spec::OpTable& table, std::span<const Value> given,
-                         const std::map<std::string, std::int64_t>& fixed);
+                         const std::map<std::string, std::int64_t>& fixed, const std::function<bool()>& goes_on = {});
 
 /// The size that dimension `name` ("": without one) of an input has where no node demands another.
 std::int64_t usual_size(std::string_view name, std::string_view input, std::size_t axis, std::size_t rank);

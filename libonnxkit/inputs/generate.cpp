@@ -56,7 +56,7 @@ class Generator {
             const GenerateOptions& options)
       : model_(model),
         table_(table),
-        sizes_(choose_sizes(model, table, given, options.dims)),
+        sizes_(choose_sizes(model, table, given, options.dims, [&options] { return options.may_go_on().ok(); })),
         random_(options.seed),
         options_(options),
         has_limit_(options.memory_limit != 0),
@@ -65,7 +65,7 @@ class Generator {
     checker::InferenceOptions known{.dim_values = sizes_.by_name, .external_bytes = {}};
     known.input_types = sizes_.input_types;
     known.demands = true;
-    inferred_ = checker::infer_types(model, table, known, collector);
+    if (options.may_go_on()) inferred_ = checker::infer_types(model, table, known, collector);
   }
 
   const ChosenSizes& sizes() const { return sizes_; }
@@ -157,7 +157,7 @@ class Generator {
     const auto dims = dims_of(type);
     if (!dims) return dims.error();
     const auto count = static_cast<std::size_t>(*checked_element_count(*dims));
-    if (auto limits = check_limits(); !limits) return limits.error();
+    if (auto limits = options_.may_go_on(); !limits) return limits.error();
     if (element == ElementType::string) return strings(*dims, count);
     std::vector<std::byte> bytes((count * static_cast<std::size_t>(storage_bits(element)) + 7) / 8);
     std::string description;
@@ -192,7 +192,7 @@ class Generator {
       default:
         description = integers(element, *dims, count, bytes);
     }
-    if (auto limits = check_limits(); !limits) return limits.error();
+    if (auto limits = options_.may_go_on(); !limits) return limits.error();
     auto tensor = Tensor::from_bytes(element, *dims, std::move(bytes));
     if (!tensor) return tensor.error();
     return GeneratedInput{Value(*std::move(tensor)), std::move(description)};
@@ -211,20 +211,12 @@ class Generator {
            apart * random_.normal();
   }
 
-  Result<void> check_limits() const {
-    if (options_.stop.stop_requested()) return exec::cancelled_run();
-    const bool is_limited = options_.time_limit.count() != 0;
-    if (is_limited && std::chrono::steady_clock::now() > options_.start + options_.time_limit)
-      return exec::late_run(options_.time_limit);
-    return {};
-  }
-
   /// Up to the limits, which are to be checked behind it.
   template <class T, class F>
   void fill(ElementType type, std::size_t count, std::vector<std::byte>& bytes, F next) {
     const auto values = std::make_unique<T[]>(std::min(count, block));
     const auto bits = static_cast<std::size_t>(storage_bits(type));
-    for (std::size_t first = 0; first < count && check_limits(); first += block) {
+    for (std::size_t first = 0; first < count && options_.may_go_on(); first += block) {
       const std::size_t size = std::min(block, count - first);
       for (std::size_t i = 0; i < size; ++i) values[i] = next(first + i);
       encode(type, std::span<const T>(values.get(), size), std::span(bytes).subspan(first * bits / 8));
@@ -295,7 +287,7 @@ class Generator {
     std::vector<std::string> words(count);
     for (std::size_t at = 0; at < count; ++at) {
       if (at % block == 0) {
-        if (auto limits = check_limits(); !limits) return limits.error();
+        if (auto limits = options_.may_go_on(); !limits) return limits.error();
       }
       for (std::int64_t i = random_.between(3, 8); i > 0; --i)
         words[at] += static_cast<char>('a' + random_.between(0, 25));
@@ -324,6 +316,13 @@ class Generator {
 
 }  // namespace
 
+Result<void> GenerateOptions::may_go_on() const {
+  if (stop.stop_requested()) return exec::cancelled_run();
+  const bool is_limited = time_limit.count() != 0;
+  if (is_limited && std::chrono::steady_clock::now() > start + time_limit) return exec::late_run(time_limit);
+  return {};
+}
+
 Result<GeneratedInputs> generate_inputs(const ir::Model& model, const spec::OpTable& table,
                                         std::span<const Value> given, const GenerateOptions& options) {
   const std::set<std::string_view> defaults = exec::default_names(*model.graph);
@@ -335,6 +334,7 @@ Result<GeneratedInputs> generate_inputs(const ir::Model& model, const spec::OpTa
     if (i < given.size() && given[i].kind != ValueKind::none) continue;
     if (defaults.contains(model.graph->name_of(input.value))) continue;
     if (!generator) generator.emplace(model, table, given, options);
+    if (auto more = options.may_go_on(); !more) return more.error();
     auto value = generator->make(i);
     if (!value) return value.error();
     made.inputs[i] = *std::move(value);

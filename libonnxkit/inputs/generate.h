@@ -22,6 +22,9 @@ struct GenerateOptions {
   std::stop_token stop = {};
   std::chrono::milliseconds time_limit{0};  ///< from `start` on; 0: none
   std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
+
+  /// Errors: cancelled, time-limit.
+  Result<void> may_go_on() const;
 };
 
 struct GeneratedInput {

@@ -46,7 +46,8 @@ bool holds(checker::SizeRelation relation, std::int64_t a, std::int64_t b) {
   return true;
 }
 
-SizeSolver::SizeSolver(ir::DimPool& pool, std::vector<FreeSize> sizes) : pool_(pool), free_(std::move(sizes)) {
+SizeSolver::SizeSolver(ir::DimPool& pool, std::vector<FreeSize> sizes, std::function<bool()> goes_on)
+    : pool_(pool), free_(std::move(sizes)), goes_on_(std::move(goes_on)) {
   for (std::size_t i = 0; i < free_.size(); ++i) {
     index_.emplace(free_[i].name, i);
     group_.push_back(i);
@@ -98,6 +99,15 @@ std::optional<std::size_t> SizeSolver::group_of_symbol(Dim dim) const {
   if (symbols.size() != 1) return std::nullopt;
   const std::string& name = pool_.symbol(symbols.front()).name;
   return dim == pool_.named(name) ? std::optional(group_[index_.at(name)]) : std::nullopt;
+}
+
+bool SizeSolver::has_ended() {
+  constexpr std::uint64_t between_questions = 1000;
+  if (!has_ended_ && goes_on_ && evaluations_ >= next_question_) {
+    has_ended_ = !goes_on_();
+    next_question_ = evaluations_ + between_questions;
+  }
+  return has_ended_ || evaluations_ > most_evaluations;
 }
 
 /// Free sizes that must be equal become one group.
@@ -203,7 +213,7 @@ std::optional<SizeSolver::Change> SizeSolver::first_that_meets(const Demand& dem
       found = change;
       break;
     }
-    if (evaluations_ > most_evaluations) break;
+    if (has_ended()) break;
   }
   apply(back);
   return found;
@@ -258,7 +268,7 @@ bool SizeSolver::improve(const Demand& demand) {
 
 void SizeSolver::solve() {
   unite();
-  while (settle()) {
+  while (!has_ended() && settle()) {
   }
   // What speaks of one size leaves less choice than what speaks of several.
   std::vector<std::pair<std::size_t, std::size_t>> order;
@@ -271,7 +281,7 @@ void SizeSolver::solve() {
   for (int round = 0; improved && round < most_rounds; ++round) {
     improved = false;
     for (const auto& [open, i] : order) {
-      if (evaluations_ > most_evaluations) return;
+      if (has_ended()) return;
       if (!is_met(demands_[i]) && improve(demands_[i])) improved = true;
     }
   }
@@ -297,7 +307,7 @@ void SizeSolver::shrink(const std::vector<Dim>& work, double most) {
     return sum;
   };
   double now = total();
-  for (int step = 0; now > most && step < most_rounds && evaluations_ <= most_evaluations; ++step) {
+  for (int step = 0; now > most && step < most_rounds && !has_ended(); ++step) {
     std::optional<Change> best;
     double least = now;
     // Of those that save much the greatest, so that no axis is left with everything.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -34,7 +35,8 @@ class SizeSolver {
     must = 10'000'000'000,
   };
 
-  SizeSolver(ir::DimPool& pool, std::vector<FreeSize> sizes);
+  /// What it finds once `goes_on` says no counts for nothing; null: always yes.
+  SizeSolver(ir::DimPool& pool, std::vector<FreeSize> sizes, std::function<bool()> goes_on = {});
 
   /// `subject` stands for the demand in `unmet`. Ignored where a size is not made up of the free ones.
   void demand(checker::SizeRelation relation, ir::Dim a, ir::Dim b, Weight weight, std::size_t subject);
@@ -68,6 +70,8 @@ class SizeSolver {
   };
   using Change = std::vector<std::pair<std::size_t, std::int64_t>>;  ///< groups and their sizes
 
+  /// After many evaluations, or when it shall not go on.
+  bool has_ended();
   std::optional<std::int64_t> value(ir::Dim dim) const;
   bool is_met(const Demand& demand) const;
   std::vector<std::size_t> open_groups(const Demand& demand) const;
@@ -93,6 +97,9 @@ class SizeSolver {
   std::vector<Group> groups_;
   std::vector<Demand> demands_;
   mutable std::uint64_t evaluations_ = 0;
+  std::uint64_t next_question_ = 0;  ///< the number of evaluations with which `goes_on_` is asked again
+  std::function<bool()> goes_on_;
+  bool has_ended_ = false;
 };
 
 }  // namespace onnxkit::inputs

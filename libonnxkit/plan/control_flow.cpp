@@ -229,6 +229,11 @@ Result<std::vector<Value>> Body::run(std::vector<Value> inputs, const std::vecto
 
 // ---- nodes
 
+std::string HostParameters::said() const {
+  const bool is_whole = control && !control->why_whole().empty();
+  return is_whole ? "it runs on the reference as a whole: " + control->why_whole() : reason;
+}
+
 std::unique_ptr<ControlFlow> ControlFlow::make(std::shared_ptr<const ir::Model> model, const PlannedOptions& options,
                                                std::string& why_not) {
   if (!options.plans_bodies || options.fault || !model->graph || model->graph->nodes.size() != 1) return nullptr;
@@ -291,46 +296,61 @@ Result<std::vector<NamedValue>> ControlFlow::run_whole(const exec::RunRequest& r
   return std::move(answer->outputs);
 }
 
-bool ControlFlow::is_plain(const std::vector<Value>& inputs) const {
+namespace {
+
+constexpr const char* odd_form = "only the reference runs this form of it";
+/// Its outputs have the sizes that the body declares.
+constexpr const char* no_iteration = "it has no iteration";
+
+}  // namespace
+
+std::string ControlFlow::why_not_plain(const std::vector<Value>& inputs) const {
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (node().inputs[i] != ir::ValueId::none && inputs[i].kind == ValueKind::none) return false;
+    if (node().inputs[i] != ir::ValueId::none && inputs[i].kind == ValueKind::none) return odd_form;
   }
   const bool is_if = Subject::is_op(node(), "If");
-  if (bodies_.size() != (is_if ? 2U : 1U)) return false;
+  if (bodies_.size() != (is_if ? 2U : 1U)) return odd_form;
   for (const auto& body : bodies_) {
-    if (body->own_inputs() != (is_if ? 0 : inputs.size())) return false;
+    if (body->own_inputs() != (is_if ? 0 : inputs.size())) return odd_form;
   }
-  if (is_if) return inputs.size() == 1 && integer_in(inputs[0]);
-  const ir::Graph& body = bodies_[0]->graph();
-  if (Subject::is_op(node(), "Loop")) {
-    if (inputs.size() < 2 || body.outputs.size() + 1 < inputs.size()) return false;
-    const bool counts = inputs[0].kind != ValueKind::none, tests = inputs[1].kind != ValueKind::none;
-    if ((counts && integer_in(inputs[0]).value_or(0) < 1) || (tests && integer_in(inputs[1]).value_or(0) == 0))
-      return false;
-    return true;
-  }
+  if (is_if) return inputs.size() == 1 && integer_in(inputs[0]) ? "" : odd_form;
+  return Subject::is_op(node(), "Loop") ? why_not_plain_loop(inputs) : why_not_plain_scan(inputs);
+}
+
+std::string ControlFlow::why_not_plain_loop(const std::vector<Value>& inputs) const {
+  if (inputs.size() < 2 || bodies_[0]->graph().outputs.size() + 1 < inputs.size()) return odd_form;
+  const bool counts = inputs[0].kind != ValueKind::none, tests = inputs[1].kind != ValueKind::none;
+  const bool ends =
+      (counts && integer_in(inputs[0]).value_or(0) < 1) || (tests && integer_in(inputs[1]).value_or(0) == 0);
+  return ends ? no_iteration : "";
+}
+
+std::string ControlFlow::why_not_plain_scan(const std::vector<Value>& inputs) const {
   const std::int64_t scanned = integer_of(node(), "num_scan_inputs", 0);
-  if (scanned < 1 || scanned > static_cast<std::int64_t>(inputs.size())) return false;
+  if (scanned < 1 || scanned > static_cast<std::int64_t>(inputs.size())) return odd_form;
   const std::size_t states = inputs.size() - static_cast<std::size_t>(scanned);
-  if (body.outputs.size() < states) return false;
+  if (bodies_[0]->graph().outputs.size() < states) return odd_form;
   const auto axes = per_value(node(), "scan_input_axes", inputs.size() - states);
-  if (axes.size() != inputs.size() - states) return false;
+  if (axes.size() != inputs.size() - states) return odd_form;
   std::optional<std::int64_t> length;
   for (std::size_t i = states; i < inputs.size(); ++i) {
-    if (!inputs[i].is_tensor() || !is_storable(inputs[i].tensor.type())) return false;
+    if (!inputs[i].is_tensor() || !is_storable(inputs[i].tensor.type())) return odd_form;
     const Dims& dims = inputs[i].tensor.dims();
-    if (!counts_within(axes[i - states], dims.size())) return false;
+    if (!counts_within(axes[i - states], dims.size())) return odd_form;
     const std::int64_t size = dims[counted_axis(axes[i - states], dims.size())];
-    if (size < 1 || (length && *length != size)) return false;
+    if (length && *length != size) return odd_form;
     length = size;
   }
-  return true;
+  return *length < 1 ? no_iteration : "";
 }
 
 Result<std::vector<NamedValue>> ControlFlow::run(const exec::RunRequest& request) {
   const std::vector<Value> inputs = node_inputs(request.inputs);
   // The reference counts iterations and the memory of values.
-  if (request.limits.iterations != 0 || request.limits.memory != 0 || !is_plain(inputs)) return run_whole(request);
+  why_whole_ = request.limits.iterations != 0 ? "the reference counts iterations, which have a limit"
+               : request.limits.memory != 0   ? "the reference counts the memory of values, which has a limit"
+                                              : why_not_plain(inputs);
+  if (!why_whole_.empty()) return run_whole(request);
   const PlannedRun run{.request = request, .deadline = request.limits.deadline(std::chrono::steady_clock::now())};
   auto outputs = Subject::is_op(node(), "If")     ? run_if(request.inputs, run)
                  : Subject::is_op(node(), "Loop") ? run_loop(request.inputs, run)

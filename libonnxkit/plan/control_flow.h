@@ -49,6 +49,8 @@ class ControlFlow {
   /// As the session of the model would.
   Result<std::vector<NamedValue>> run(const exec::RunRequest& request);
   const std::vector<std::unique_ptr<Body>>& bodies() const { return bodies_; }
+  /// Why the last run gave the node to the reference as a whole; empty when its bodies ran as plans, or when none was.
+  const std::string& why_whole() const { return why_whole_; }
 
  private:
   ControlFlow(std::shared_ptr<const ir::Model> model, const PlannedOptions& options);
@@ -59,13 +61,16 @@ class ControlFlow {
   Result<std::vector<Value>> run_scan(const std::vector<NamedValue>& given, const PlannedRun& run);
   /// Values of the node's inputs, kind none for those that are left out.
   std::vector<Value> node_inputs(const std::vector<NamedValue>& given) const;
-  /// Forms that the reference runs as a whole: loops without an iteration, whose outputs have the sizes that the body declares.
-  bool is_plain(const std::vector<Value>& inputs) const;
+  /// Why the reference runs it as a whole with such inputs; empty for nothing.
+  std::string why_not_plain(const std::vector<Value>& inputs) const;
+  std::string why_not_plain_loop(const std::vector<Value>& inputs) const;
+  std::string why_not_plain_scan(const std::vector<Value>& inputs) const;
 
   std::shared_ptr<const ir::Model> model_;
   const PlannedOptions& options_;
   std::vector<std::unique_ptr<Body>> bodies_;
   std::unique_ptr<exec::Session> whole_;
+  std::string why_whole_;
 };
 
 }  // namespace onnxkit::plan

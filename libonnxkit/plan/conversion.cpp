@@ -6,10 +6,15 @@
 
 namespace onnxkit::plan {
 
-Step conversion(const View& from, const View& to, const std::vector<std::string>& nodes) {
+Step conversion(const View& from, const View& to, const std::vector<std::string>& nodes, std::string_view converts) {
   auto parameters = std::make_shared<MapParameters>();
   parameters->expression.input(0, Lane::f32);
-  return {.kind = map_step, .inputs = {from}, .outputs = {to}, .parameters = std::move(parameters), .nodes = nodes};
+  return {.kind = map_step,
+          .inputs = {from},
+          .outputs = {to},
+          .parameters = std::move(parameters),
+          .nodes = nodes,
+          .converts = converts};
 }
 
 bool is_conversion(const Step& step) {

@@ -92,7 +92,7 @@ class Declaring {
       View& view = step.inputs[i];
       if (!is_16_bit_real(view.type)) continue;
       const View once = without_repetition(view), wide = wide_like(once);
-      add_conversion(once, wide, step.nodes);
+      add_conversion(once, wide, step.nodes, operand_of);
       view = broadcast_to(wide, view.dims);
     }
     std::vector<std::pair<View, View>> back;
@@ -103,7 +103,7 @@ class Declaring {
     }
     const std::vector<std::string> nodes = step.nodes;
     plan_.steps.push_back(std::move(step));
-    for (const auto& [from, to] : back) add_conversion(from, to, nodes);
+    for (const auto& [from, to] : back) add_conversion(from, to, nodes, result_of);
   }
 
   View wide_like(const View& like) {
@@ -111,8 +111,9 @@ class Declaring {
     return new_value_like(plan_, ElementType::float32, like);
   }
 
-  void add_conversion(const View& from, const View& to, const std::vector<std::string>& nodes) {
-    plan_.steps.push_back(conversion(from, to, nodes));
+  void add_conversion(const View& from, const View& to, const std::vector<std::string>& nodes,
+                      std::string_view converts = {}) {
+    plan_.steps.push_back(conversion(from, to, nodes, converts));
   }
 
   Plan& plan_;

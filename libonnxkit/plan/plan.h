@@ -91,6 +91,7 @@ struct Step {
   std::vector<View> inputs = {}, outputs = {};
   std::shared_ptr<const Parameters> parameters = {};
   std::vector<std::string> nodes = {};  ///< that it computes
+  std::string_view converts = {};       ///< "an operand of": for the step of `nodes`, which this one does not compute
   std::string by = {};                  ///< what a backend gave it to, where it has a choice; for the plan's text
   std::string stays = {};  ///< where a precision changes some steps: why it left this one as it is; for the plan's text
 };

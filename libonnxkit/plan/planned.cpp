@@ -9,7 +9,6 @@
 #include <fmt/ranges.h>
 
 #include "libonnxkit/base/dtype/dtype.h"
-#include "libonnxkit/base/text/unknown_name.h"
 #include "libonnxkit/exec/support.h"
 #include "libonnxkit/ir/clone.h"
 #include "libonnxkit/plan/control_flow.h"
@@ -112,26 +111,12 @@ void report_bodies(const ControlFlow& control, const std::string& op, exec::Plan
 
 }  // namespace
 
-Result<void> check_memory(const Plan& plan, std::uint64_t limit, std::uint64_t more) {
-  std::uint64_t bytes = plan.arena_bytes + more;
-  for (const Buffer& buffer : plan.buffers)
-    if (buffer.home == Home::output) bytes += buffer.bytes;
-  if (limit == 0 || bytes <= limit) return {};
-  return make_error("memory-limit", fmt::format("the plan needs {} bytes, the limit is {}", bytes, limit));
-}
-
 exec::LoadOptions host_load(const exec::LoadOptions& load) {
   return {.context = load.context,
           .table = load.table,
           .math = load.math,
           .threads = load.threads,
           .allow_outside_data = load.allow_outside_data};
-}
-
-Error in_step(Error error, const Step& step) {
-  if (!step.nodes.empty())
-    error.diagnostic.notes.push_back(fmt::format("in the step {} of {}", step.kind.name, fmt::join(step.nodes, ", ")));
-  return error;
 }
 
 Result<void> PlannedRun::may_go_on() const {
@@ -239,14 +224,14 @@ void Planned::report(exec::PlanReport& report, const std::string& of) const {
     for (const Step& step : plan.steps) {
       if (step.kind != host_step) continue;
       const auto& parameters = static_cast<const HostParameters&>(*step.parameters);
-      if (parameters.control) {
+      if (parameters.control && parameters.control->why_whole().empty()) {
         report_bodies(*parameters.control, parameters.op, report);
         continue;
       }
+      const std::string& why = parameters.control ? parameters.control->why_whole() : parameters.reason;
       const std::string what =
           step.nodes.empty() ? parameters.op : fmt::format("node {} ({})", quote(step.nodes.front()), parameters.op);
-      report.notes.push_back(
-          fmt::format("{} {} on the reference: {}", what, step.nodes.empty() ? "run" : "runs", parameters.reason));
+      report.notes.push_back(fmt::format("{} {} on the reference: {}", what, step.nodes.empty() ? "run" : "runs", why));
     }
     if (entry.rest) entry.rest->report(report, of);
   }
@@ -384,32 +369,6 @@ std::optional<std::vector<NamedValue>> PlannedSession::known_inputs() const {
     known.push_back({input.name, *std::move(tensor)});
   }
   return known;
-}
-
-// ---- names of passes
-
-namespace {
-
-Error unknown_pass(std::string_view name, const std::vector<std::string>& known) {
-  Error error = unknown_name("unknown-option", "pass", name, {known.begin(), known.end()}, known.size());
-  error.diagnostic.message = "a plan has no pass " + quote(name);
-  return error;
-}
-
-}  // namespace
-
-Result<std::set<std::string, std::less<>>> passes_named(std::string_view list) {
-  const std::vector<std::string> known = pass_names();
-  std::set<std::string, std::less<>> names;
-  while (!list.empty()) {
-    const std::size_t end = std::min(list.find('+'), list.size());
-    const std::string_view name = list.substr(0, end);
-    list.remove_prefix(std::min(end + 1, list.size()));
-    if (name.empty()) continue;
-    if (std::find(known.begin(), known.end(), name) == known.end()) return unknown_pass(name, known);
-    names.emplace(name);
-  }
-  return names;
 }
 
 }  // namespace onnxkit::plan

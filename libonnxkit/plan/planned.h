@@ -136,7 +136,4 @@ class PlannedSession : public exec::Session {
 /// What sessions of the host inside a plan are loaded with.
 exec::LoadOptions host_load(const exec::LoadOptions& load);
 
-/// The passes in a list with + between their names. Error unknown-option.
-Result<std::set<std::string, std::less<>>> passes_named(std::string_view list);
-
 }  // namespace onnxkit::plan

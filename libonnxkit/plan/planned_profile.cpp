@@ -33,14 +33,19 @@ std::uint64_t operand_bytes(const Step& step) {
 
 exec::StepTime time_of(const Step& step, double start, double seconds) {
   exec::StepTime time;
+  time.bytes = operand_bytes(step);
+  time.spans.push_back({start, seconds});
   time.name = fmt::format("{}", fmt::join(step.nodes, " + "));
+  if (!step.converts.empty()) {
+    time.name = fmt::format("{} {}", step.converts, time.name);
+    time.op = "conversion";
+    return time;
+  }
   time.op = step.kind == host_step
                 ? fmt::format("{} {}", step.kind.name, static_cast<const HostParameters&>(*step.parameters).op)
                 : std::string(step.kind.name);
   time.covers = step.nodes;
-  time.bytes = operand_bytes(step);
   time.multiplies = step.kind.multiplies;
-  time.spans.push_back({start, seconds});
   return time;
 }
 

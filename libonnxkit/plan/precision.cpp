@@ -124,7 +124,7 @@ class Narrowing {
     }
     const std::vector<std::string> nodes = step.nodes;
     plan_.steps.push_back(std::move(step));
-    for (const auto& [from, to] : back) add_conversion(from, to, nodes);
+    for (const auto& [from, to] : back) add_conversion(from, to, nodes, result_of);
   }
 
   /// Inputs of the plan are converted once, but for each convolution, whose image may get more channels.
@@ -136,7 +136,7 @@ class Narrowing {
     }
     const View once = without_repetition(from);
     const View part = new_value_like(plan_, type_, once), to = broadcast_to(part, from.dims);
-    add_conversion(once, part, step.nodes);
+    add_conversion(once, part, step.nodes, is_shared ? input_for : operand_of);
     if (is_shared) conversions_.emplace_back(from, to);
     return to;
   }
@@ -145,8 +145,9 @@ class Narrowing {
     if (view.buffer < is_narrow_.size() && is_narrow_[view.buffer]) view.type = type_;
   }
 
-  void add_conversion(const View& from, const View& to, const std::vector<std::string>& nodes) {
-    plan_.steps.push_back(conversion(from, to, nodes));
+  void add_conversion(const View& from, const View& to, const std::vector<std::string>& nodes,
+                      std::string_view converts = {}) {
+    plan_.steps.push_back(conversion(from, to, nodes, converts));
   }
 
   Plan& plan_;
@@ -181,7 +182,7 @@ void convert_matrices(Plan& plan, const std::vector<bool>& keeps) {
       const View from = step.inputs[i];
       if (!keeps[from.buffer]) continue;
       const View once = without_repetition(from), wide = new_value_like(plan, ElementType::float32, once);
-      plan.steps.push_back(conversion(once, wide, step.nodes));
+      plan.steps.push_back(conversion(once, wide, step.nodes, operand_of));
       step.inputs[i] = broadcast_to(wide, from.dims);
     }
     plan.steps.push_back(std::move(step));

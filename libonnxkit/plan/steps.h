@@ -209,7 +209,9 @@ struct HostParameters : Parameters {
   std::shared_ptr<const ir::Model> model;  ///< the node with its inputs and outputs, in the order of the step's
   std::string op, reason;
   std::shared_ptr<ControlFlow> control;  ///< runs the node in place of the reference, its bodies as plans
-  std::string text() const override { return op + ": " + reason; }
+  /// Why it is not computed by steps; of a node with bodies that the last run gave to the reference as a whole, why that.
+  std::string said() const;
+  std::string text() const override { return op + ": " + said(); }
 };
 
 /// By buffer: an operand of some step that keeps its type in every precision. Masks do, whose lowest numbers are infinite in float16, and states of

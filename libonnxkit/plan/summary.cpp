@@ -3,6 +3,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "libonnxkit/plan/control_flow.h"
 #include "libonnxkit/plan/plan.h"
 #include "libonnxkit/plan/steps.h"
 
@@ -39,7 +40,11 @@ PlanPart summary_of(const Plan& plan, std::string of) {
   const std::unordered_map<std::string, std::string> ops(plan.lowered.begin(), plan.lowered.end());
   std::unordered_set<std::string_view> with_step;
   for (const Step& step : plan.steps) {
-    PlanStep made{.kind = std::string(step.kind.name), .nodes = {}, .by = step.by, .reason = {}, .runs_bodies = false};
+    PlanStep made{.kind = std::string(step.converts.empty() ? step.kind.name : "conversion"),
+                  .nodes = {},
+                  .by = step.by,
+                  .reason = {},
+                  .runs_bodies = false};
     for (const std::string& name : step.nodes) {
       const auto known = ops.find(name);
       if (known == ops.end()) continue;  // an output that is copied
@@ -50,8 +55,8 @@ PlanPart summary_of(const Plan& plan, std::string of) {
     }
     if (step.kind == host_step) {
       const auto& parameters = static_cast<const HostParameters&>(*step.parameters);
-      made.reason = parameters.reason;
-      made.runs_bodies = parameters.control != nullptr;
+      made.reason = parameters.said();
+      made.runs_bodies = parameters.control && parameters.control->why_whole().empty();
       if (made.nodes.empty()) made.nodes.push_back({"", parameters.op});
     }
     part.steps.push_back(std::move(made));

@@ -53,7 +53,8 @@ std::string text_of(const Plan& plan) {
     const std::string parameters = step.parameters ? step.parameters->text() : "";
     text += fmt::format("{} {} <- {}{}\n", step.kind.name, list_of(plan, step.outputs), list_of(plan, step.inputs),
                         parameters.empty() ? "" : " | " + parameters);
-    if (!step.nodes.empty()) text += fmt::format("    {}\n", fmt::join(quoted(step.nodes), ", "));
+    const std::string served = step.converts.empty() ? "" : fmt::format("converts {} ", step.converts);
+    if (!step.nodes.empty()) text += fmt::format("    {}{}\n", served, fmt::join(quoted(step.nodes), ", "));
     if (!step.stays.empty()) text += fmt::format("    stays {}\n", step.stays);
     if (!step.by.empty()) text += fmt::format("    by {}\n", step.by);
   }

@@ -88,11 +88,19 @@ void fused_gemm(KernelContext& context) {
   context.set_output(0, MicrosoftActivation(context).apply(context, y, a.type()));
 }
 
+/// A product plus the bias that may be an input, in the sizes of the product: that of two vectors has no axis, its bias one.
+Tensor with_bias(const KernelContext& context, const Tensor& product, std::size_t input) {
+  const Tensor* bias = context.find_input(input);
+  if (!bias) return product;
+  const Tensor sum = sum_of(context, product, *bias);
+  require(sum.size() == product.size(), "the bias does not match");
+  return sum.reshaped(product.dims());
+}
+
 /// The tanh form of Gelu on a product with bias.
 void gemm_fast_gelu(KernelContext& context) {
   const Tensor& a = context.input(0);
-  Tensor y = matrix_product(context, a, context.input(1));
-  if (const Tensor* bias = context.find_input(2)) y = sum_of(context, y, *bias);
+  const Tensor y = with_bias(context, matrix_product(context, a, context.input(1)), 2);
   context.set_output(0, map_reals(context, y, a.type(), [](double x) {
                        return 0.5 * x * (1 + std::tanh(0.7978845608028654 * (x + 0.044715 * x * x * x)));
                      }));
@@ -206,8 +214,7 @@ void matmul_integer16(KernelContext& context) {
 void matmul_integer_to_float(KernelContext& context) {
   const Tensor a = matrix_operand(context, 0, &context.input(2), 4);
   const Tensor b = matrix_operand(context, 1, &context.input(3), 5);
-  Tensor y = matrix_product(context, a, b);
-  if (const Tensor* bias = context.find_input(6)) y = sum_of(context, y, *bias);
+  const Tensor y = with_bias(context, matrix_product(context, a, b), 6);
   context.set_output(0, y.retyped(context.input(2).type()));
 }
 
@@ -226,8 +233,7 @@ Tensor through_uint8(const KernelContext& context, const Tensor& a) {
 void dynamic_quantize_matmul(KernelContext& context) {
   const Tensor& a = context.input(0);
   const Tensor b = matrix_operand(context, 1, &context.input(2), 3);
-  Tensor y = matrix_product(context, through_uint8(context, a), b);
-  if (const Tensor* bias = context.find_input(4)) y = sum_of(context, y, *bias);
+  const Tensor y = with_bias(context, matrix_product(context, through_uint8(context, a), b), 4);
   context.set_output(0, y.retyped(a.type()));
 }
 

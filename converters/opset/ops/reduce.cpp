@@ -149,12 +149,15 @@ void copy_attributes(const Step& step, ir::Node& to) {
   for (const ir::Attribute& attribute : step.node().attributes) to.attributes.push_back(clone(attribute));
 }
 
-/// The sum is one of integers, its logarithm one of reals.
+/// The sum is one of integers of 64 bits, its logarithm one of reals.
 void log_sum_of_integers(Step& step) {
   const ElementType type = step.elem(step.input(0));
   if (!is_integer(type)) return;
+  const bool may_wrap = type == ElementType::int32 || type == ElementType::uint32;
+  std::vector<ValueId> inputs = step.node().inputs;
+  if (may_wrap) inputs[0] = cast(step, inputs[0], ElementType::int64, "wide");
   const ValueId sum = step.value("sum");
-  copy_attributes(step, step.emit("ReduceSum", step.node().inputs, {sum}));
+  copy_attributes(step, step.emit("ReduceSum", inputs, {sum}));
   const ValueId real = cast(step, sum, ElementType::float64, "sum_as_real");
   cast_into(step, step.add("Log", {real}, {}, "log"), type, step.output(0));
   step.replace();

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
+#include <cmath>
 #include <cstring>
 #include <memory>
 #include <vector>
@@ -29,7 +31,7 @@ int64_t cached_floats() {
   }();
   return floats;
 }
-/// Floats that are worth a thread's while to pack.
+/// Floats that are worth a thread's while to pack or to look at.
 constexpr int64_t packing_floats = 1 << 16;
 /// Groups of a convolution with fewer channels than this are computed from patches that are copied.
 constexpr int64_t few_channels = 16;
@@ -440,13 +442,14 @@ void pack_weights(ThreadPool& threads, float* to, const float* weights, const Co
   }
 }
 
-void convolve(ThreadPool& threads, const Convolution& convolution, const float* in, const float* packed_weights,
-              float* out, const Epilogue& epilogue, const Isa& isa) {
+namespace {
+
+/// Dense or grouped: groups that are joined are one to it.
+void convolve_sets(ThreadPool& threads, const Convolution& convolution, const float* in, const float* packed_weights,
+                   float* out, const Epilogue& epilogue, const Isa& isa) {
   const Form form = form_of(convolution, isa);
   const Window& window = convolution.window;
   const int64_t pixels = pixels_of(window);
-  if (pixels == 0 || convolution.out_channels == 0) return;
-  if (form.depthwise) return convolve_depthwise(threads, convolution, in, packed_weights, out, epilogue, isa);
   const int64_t k = form.k(window);
   const int64_t sets = convolution.groups / form.joined;
   const Division division = divide(threads, isa, pixels, form.out_channels, k * sets);
@@ -469,6 +472,90 @@ void convolve(ThreadPool& threads, const Convolution& convolution, const float* 
       });
     }
   });
+}
+
+int64_t row_stride_of(const Window& window) {
+  return window.in_row_stride != 0 ? window.in_row_stride : window.width * window.in_pixel_stride;
+}
+int64_t image_stride_of(const Window& window) {
+  return window.in_image_stride != 0 ? window.in_image_stride : window.height * row_stride_of(window);
+}
+/// Row `row` of all images.
+const float* image_row(const Window& window, const float* in, int64_t row) {
+  return in + row / window.height * image_stride_of(window) + row % window.height * row_stride_of(window);
+}
+
+/// Whether the image has neither infinities nor NaN. By its sums, which may be infinite where no number is.
+bool is_finite(ThreadPool& threads, const Window& window, const float* in, const Isa& isa) {
+  const bool is_one = window.in_pixel_stride == window.channels;  // pixels follow one another
+  const int64_t lines = is_one ? 1 : window.width, floats = window.channels * (is_one ? window.width : 1);
+  std::atomic<bool> all = true;
+  threads.for_range(window.images * window.height, packing_floats / (lines * floats) + 1,
+                    [&](int64_t first, int64_t last) {
+                      std::vector<float> sums(static_cast<std::size_t>(lines));
+                      for (int64_t row = first; row < last; ++row) {
+                        isa.reduce_rows(Reduction::sum, image_row(window, in, row), window.in_pixel_stride, lines,
+                                        floats, sums.data());
+                        if (!std::all_of(sums.begin(), sums.end(), [](float sum) { return std::isfinite(sum); }))
+                          all.store(false, std::memory_order_relaxed);
+                      }
+                    });
+  return all;
+}
+
+/// The image without gaps, with zeros for all channels but those of the group that is number `kept` in its set.
+std::vector<float> image_of_groups(const Window& window, const float* in, int64_t joined, int64_t channels,
+                                   int64_t kept) {
+  const int64_t rows = window.images * window.height;
+  std::vector<float> image(static_cast<std::size_t>(rows * window.width * window.channels));
+  float* to = image.data();
+  for (int64_t row = 0; row < rows; ++row) {
+    const float* from = image_row(window, in, row);
+    for (int64_t x = 0; x < window.width; ++x, from += window.in_pixel_stride) {
+      for (int64_t c = 0; c < window.channels; ++c, ++to) *to = c / channels % joined == kept ? from[c] : 0;
+    }
+  }
+  return image;
+}
+
+/// One group of each set after the other: the zeros between joined groups would make NaN of an infinity of another group.
+void convolve_groups(ThreadPool& threads, const Convolution& convolution, const float* in, const float* packed_weights,
+                     float* out, const Epilogue& epilogue, const Isa& isa) {
+  const Form form = form_of(convolution, isa);
+  const Window& window = convolution.window;
+  const int64_t channels = form.out_channels / form.joined;
+  const auto for_pixels = [&](const auto& f) {
+    for_even_pixels(window, {0, pixels_of(window)}, [&](PixelRange pixels, int64_t offset) {
+      for (int64_t i = 0; i < pixels.rows; ++i) f(offset + i * window.out_pixel_stride);
+    });
+  };
+  int64_t end = 0;
+  for_pixels([&](int64_t at) { end = std::max(end, at + convolution.out_channels); });
+  std::vector<float> whole(static_cast<std::size_t>(end));
+  Convolution one = convolution;
+  one.window.in_pixel_stride = window.channels;
+  one.window.in_row_stride = one.window.in_image_stride = 0;
+  for (int64_t kept = 0; kept < form.joined; ++kept) {
+    const std::vector<float> image = image_of_groups(window, in, form.joined, form.in_channels / form.joined, kept);
+    convolve_sets(threads, one, image.data(), packed_weights, whole.data(), epilogue, isa);
+    for_pixels([&](int64_t at) {
+      for (int64_t c = kept * channels; c < convolution.out_channels; c += form.out_channels)
+        std::copy_n(whole.data() + at + c, channels, out + at + c);
+    });
+  }
+}
+
+}  // namespace
+
+void convolve(ThreadPool& threads, const Convolution& convolution, const float* in, const float* packed_weights,
+              float* out, const Epilogue& epilogue, const Isa& isa) {
+  const Form form = form_of(convolution, isa);
+  const Window& window = convolution.window;
+  if (pixels_of(window) == 0 || convolution.out_channels == 0) return;
+  if (form.depthwise) return convolve_depthwise(threads, convolution, in, packed_weights, out, epilogue, isa);
+  if (form.joined == 1 || is_finite(threads, window, in, isa))
+    return convolve_sets(threads, convolution, in, packed_weights, out, epilogue, isa);
+  convolve_groups(threads, convolution, in, packed_weights, out, epilogue, isa);
 }
 
 }  // namespace onnxkit::cpu

@@ -31,11 +31,12 @@ struct PlanMiss {
 };
 
 struct PlanStep {
-  std::string kind;             ///< "product", "map" ...; "host" for a node on the reference
-  std::vector<PlanNode> nodes;  ///< that it computes; none for copies of inputs and constants to outputs
-  std::string by;               ///< the library that runs it, where the backend has a choice
-  std::string reason;           ///< of a host step
-  bool runs_bodies = false;     ///< its bodies have plans of their own, which are made when it runs
+  std::string kind;  ///< "product", "map" ...; "host" for a node on the reference, "conversion" for one to another type
+  std::vector<PlanNode>
+      nodes;                 ///< that it computes, or converts for; none for copies of inputs and constants to outputs
+  std::string by;            ///< the library that runs it, where the backend has a choice
+  std::string reason;        ///< of a host step
+  bool runs_bodies = false;  ///< its bodies have plans of their own, which are made when it runs
 };
 
 /// A plan for some part of a model.

@@ -129,16 +129,28 @@ Dims only_axis(std::size_t rank, std::size_t axis, std::int64_t size) {
   return dims;
 }
 
-View resized_by_taps(LowerCall& call, const View& view, std::size_t axis, const std::vector<Tap>& taps,
-                     std::size_t most, ElementType type) {
+/// The tap with `count` weights: the first one in halves, which give the same sum. A weight of 0 would make NaN of an infinity.
+Tap spread_tap(Tap tap, std::size_t count) {
+  if (tap.from.empty()) tap.from = {0}, tap.weights = {0};
+  while (tap.from.size() < count) {
+    tap.from.insert(tap.from.begin(), tap.from.front());
+    tap.weights.front() /= 2;
+    tap.weights.insert(tap.weights.begin(), tap.weights.front());
+  }
+  return tap;
+}
+
+View resized_by_taps(LowerCall& call, const View& view, std::size_t axis, std::vector<Tap> taps, std::size_t most,
+                     ElementType type) {
   const auto count = static_cast<std::int64_t>(taps.size());
+  for (Tap& tap : taps) tap = spread_tap(std::move(tap), most);
   std::vector<std::int64_t> positions;
   std::vector<View> inputs, weights;
   for (std::size_t k = 0; k < most; ++k) {
     std::vector<double> factors;
     for (const Tap& tap : taps) {
-      positions.push_back(k < tap.from.size() ? tap.from[k] : tap.from.empty() ? 0 : tap.from.back());
-      factors.push_back(k < tap.weights.size() ? tap.weights[k] : 0);
+      positions.push_back(tap.from[k]);
+      factors.push_back(tap.weights[k]);
     }
     weights.push_back(real_constant(call, factors, type, only_axis(view.rank(), axis, count)));
   }
