@@ -191,7 +191,7 @@ struct StepTime {
   std::vector<std::string> covers =
       {};  ///< nodes of the main graph that it computes, by their names or values that they write
   std::optional<std::uint64_t> place = {};  ///< in the main graph, of a node without a name
-  std::optional<std::uint64_t> bytes = {};  ///< read and written, where the backend tells
+  std::optional<std::uint64_t> bytes = {};  ///< read and written in all its calls, where the backend tells
   std::uint64_t calls = 1;                  ///< in one run: more within loops
   bool multiplies = false;                  ///< of steps that share a node: it does the sums of products
   std::vector<StepSpan> spans = {};         ///< one for each run

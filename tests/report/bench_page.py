@@ -4,7 +4,7 @@
     bench_page.py --program build/release/bin/report_samples [--rebase]
 
 A page must be sound and hold the same data as the JSON; what is read back from JSON gives the same JSON; a trace is one of complete events, those of
-a thread behind each other, as Perfetto asks. Where node is installed the script of the page runs on stand-ins for the document.
+a thread behind each other or one within another, as Perfetto asks. Where node is installed the script of the page runs on stand-ins for the document.
 """
 import argparse
 import difflib
@@ -86,14 +86,20 @@ def faults_of_trace(trace, report):
         yield f"{len(steps)} events of {expected} steps"
     if set(event["ph"] for event in events) - {"X", "M"}:
         yield "events of an unknown kind"
-    ends = {}
+    tracks = {}
     for event in steps:
         if not all(isinstance(event[key], (int, float)) for key in ("ts", "dur", "pid", "tid")):
             yield "an event without time or place"
-        track = event["pid"], event["tid"]
-        if event["ts"] + 1e-6 < ends.get(track, 0):
-            yield "events of one thread overlap"
-        ends[track] = event["ts"] + event["dur"]
+        start = round(1000 * event["ts"])  # in the whole nanoseconds that Perfetto counts
+        tracks.setdefault((event["pid"], event["tid"]), []).append((start, -start - round(1000 * event["dur"])))
+    for spans in tracks.values():
+        ends = []  # of those that hold what comes next
+        for start, end in sorted(spans):
+            while ends and ends[-1] <= start:
+                ends.pop()
+            if ends and -end > ends[-1]:
+                yield f"events of one thread overlap, and none of them holds the other, at {start} ns"
+            ends.append(-end)
     for process in {event["pid"] for event in steps}:
         if not any(event["name"] == "process_name" and event["pid"] == process for event in events):
             yield "a process without a name"

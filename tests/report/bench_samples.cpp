@@ -78,6 +78,31 @@ BenchProfile bench_profile() {
   return profile;
 }
 
+BenchStep called_often(BenchStep step, std::uint64_t calls) {
+  step.calls = calls;
+  step.nodes.clear();
+  return step;
+}
+
+/// A branch with a loop in it, a loop with a branch in it that another turn takes, and sums that nothing holds; in the order in which they ended.
+BenchProfile nested_profile() {
+  BenchProfile profile = bench_profile();
+  profile.steps = {bench_step("first", "Conv", 1e-5, 2e-4, 1e8, 4e6),
+                   called_often(bench_step("product", "MatMul", 2.3e-4, 6e-4, {}, 5e5), 50),
+                   called_often(bench_step("tanh", "Tanh", 2.4e-4, 3e-4, {}, 5e4), 50),
+                   bench_step("inner", "Loop", 2.25e-4, 1e-5, 0, 1e3),
+                   bench_step("chosen", "If", 2.2e-4, 1.3e-6, 0, 1e3),
+                   called_often(bench_step("often", "Relu", 1.2e-3, 4e-4, {}, 1e4), 9),
+                   called_often(bench_step("choice", "If", 1.19e-3, 2e-5, {}, 10), 10),
+                   called_often(bench_step("late", "Neg", 1.5e-3, 1e-4, {}, 1e4), 1),
+                   bench_step("outer", "Scan", 1.18e-3, 3e-5, 0, 1e3),
+                   called_often(bench_step("sum", "Add", 1.9e-3, 5e-4, {}, 1e4), 3),
+                   called_often(bench_step("another", "Sub", 2e-3, 5e-4, {}, 1e4), 3),
+                   bench_step("short", "Reshape", 2.9e-3, 0, 0, 8),
+                   bench_step("last", "Conv", 2.9e-3, 2e-4, 1e8, 4e6)};
+  return profile;
+}
+
 BenchSideReport failed_side(std::string label) {
   BenchSideReport side;
   side.backend = label;
@@ -161,6 +186,8 @@ std::vector<BenchSample> bench_samples() {
   BenchSideReport profiled = bench_side("onnxruntime", 0.003, 3), silent = bench_side("onnx-reference", 0.9, 4);
   profiled.profile = bench_profile();
   silent.unprofiled = "this backend tells nothing of the time of nodes";
+  BenchSideReport nested = bench_side("onnxruntime", 0.003, 3);
+  nested.profile = nested_profile();
   Benchmark disturbed = benchmark("models/digits.onnx", {bench_side("onnxruntime", 0.003, 3), failed_side("tvm")});
   disturbed.report.warnings = {"other programs used 0.50 processors while this was measured"};
   disturbed.report.reached_goal = false;
@@ -170,6 +197,7 @@ std::vector<BenchSample> bench_samples() {
   return {{"one",
            {benchmark("models/digits.onnx", {bench_side("onnxruntime", 0.003, 1), bench_side("openvino", 0.004, 2)})}},
           {"profiled", {benchmark("models/digits.onnx", {profiled, silent})}},
+          {"nested", {benchmark("models/loops.onnx", {nested})}},
           {"batches", batches()},
           {"device", {on_device()}},
           {"disturbed", {disturbed}},

@@ -16,6 +16,7 @@ import onnx
 import yaml
 
 import fixtures
+import profiles
 import recorded
 from host import Answer, Host
 
@@ -132,6 +133,8 @@ def run_adapter(name, suite, arguments):
     groups = yaml.safe_load((DATA / "workers/limits.yaml").read_text()).get(name, [])
     limits = {case: group for group in groups for case in group["cases"]}
     options = OPTIONS.get(name, {})
+    for what, fault in profiles.alone(name):
+        suite.check(f"{name} {what}", fault)
     with started(name, arguments) as host:
         try:
             hello = host.request("hello", protocol=1)
@@ -152,6 +155,8 @@ def run_adapter(name, suite, arguments):
         profiled = [fault_of_profile(host, case, options) for case in profiled]
         if name in PROFILES or any(fault is not None for fault in profiled):
             suite.check(f"{name} profiles", "; ".join("it tells nothing" if fault is None else fault for fault in profiled if fault != ""))
+        for what, fault in profiles.faults(host, options) if name in PROFILES and not arguments.fake else ():
+            suite.check(f"{name} {what}", fault)
         for what, fault in faults(host, todo[0]):
             suite.check(f"{name} {what}", fault)
         host.request("quit")

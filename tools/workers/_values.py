@@ -63,7 +63,7 @@ class Inner:
 @dataclasses.dataclass
 class Step:
     """A part of a run that a runtime timed: seconds of its own, the start since that of the run, the nodes of the model that it computes (their
-    names, or values that they write), bytes read and written, how often it ran, and the place in the main graph of a node without a name."""
+    names, or values that they write), bytes read and written in all its calls, how often it ran, and the place in the main graph of a node without a name."""
     name: str
     op: str
     seconds: float

@@ -2,6 +2,7 @@
 import ctypes
 import json
 import os
+import re
 import tempfile
 import time
 
@@ -10,6 +11,10 @@ from _values import CODES, ML_DTYPES, PACKED_BITS, STRING, Port, Step, WorkerErr
 
 LEVELS = {"none": "ORT_DISABLE_ALL", "basic": "ORT_ENABLE_BASIC", "extended": "ORT_ENABLE_EXTENDED", "all": "ORT_ENABLE_ALL"}
 REMOTE = {"azure"}
+# What its own passes put before and behind the name of a node, or of a value that it writes, to name a step.
+BEFORE, BEHIND = re.compile(r"^(fused |InsertedPrecisionFreeCast_)"), re.compile(r"(_nchwc|_token_[0-9]+|/[A-Za-z0-9]+Fusion/)$")
+# Operators that run graphs of their own; what else began in the same microsecond as a node is not inside it.
+HOLDERS = {"If", "Loop", "Scan", "BeamSearch", "GreedySearch", "Sampling", "WhisperBeamSearch"}
 
 
 def short(provider):
@@ -31,9 +36,23 @@ def port_of(argument, optional=False):
     return Port(argument.name, code, shape, kind, optional)
 
 
-def named_after(name):
-    """The nodes that ONNX Runtime calls a step after: its own passes put something before or behind their names."""
-    return [name] + [part for part in (name.removesuffix("_nchwc"), name.removeprefix("fused ")) if part != name]
+def named_after(name, op):
+    """The names of nodes and values that ONNX Runtime may call a step after. What it calls by its operator is no node of the model, nor is a cast that
+    it inserted."""
+    names = [name]
+    while not (op == "Cast" and names[-1].startswith("InsertedPrecisionFreeCast_")):
+        shorter = BEHIND.sub("", names[-1])
+        shorter = BEFORE.sub("", names[-1]) if shorter == names[-1] else shorter
+        if shorter in ("", op, names[-1]):
+            break
+        names.append(shorter)
+    return names
+
+
+def bytes_of(facts):
+    """What a call reads and writes; None where that is not told."""
+    sizes = [int(facts[size]) for size in ("activation_size", "parameter_size", "output_size") if size in facts]
+    return sum(sizes) if sizes else None
 
 
 def steps_of(run, nodes):
@@ -42,17 +61,18 @@ def steps_of(run, nodes):
     for event in sorted(nodes, key=lambda event: (event["ts"] + event["dur"], -event["ts"])):
         name, facts = event["name"].removesuffix("_kernel_time"), event["args"]
         key, op, inside = (name, facts.get("node_index")), facts.get("op_name", ""), 0
-        while ended and ended[-1][0]["ts"] >= event["ts"]:
+        while ended and (ended[-1][0]["ts"] > event["ts"] or ended[-1][0]["ts"] == event["ts"] and op in HOLDERS):
             inner, inner_key = ended.pop()
             inside += inner["dur"] * 1e-6
             steps[inner_key].covers, steps[inner_key].place = [], None
         ended.append((event, key))
         if key not in steps:
-            sizes = [int(facts[size]) for size in ("activation_size", "parameter_size", "output_size") if size in facts]
             is_unnamed = name == f"{op}_{key[1]}"  # which ONNX Runtime calls so
-            steps[key] = Step(name, op, 0, (event["ts"] - run["ts"]) * 1e-6, named_after(name), sum(sizes) if sizes else None, 0, int(key[1]) if is_unnamed else None)
-        steps[key].seconds += max(event["dur"] * 1e-6 - inside, 0)
-        steps[key].calls += 1
+            steps[key] = Step(name, op, 0, (event["ts"] - run["ts"]) * 1e-6, named_after(name, op), 0, 0, int(key[1]) if is_unnamed else None)
+        step, size = steps[key], bytes_of(facts)
+        step.seconds += max(event["dur"] * 1e-6 - inside, 0)
+        step.bytes = None if size is None or step.bytes is None else step.bytes + size
+        step.calls += 1
     return list(steps.values())
 
 

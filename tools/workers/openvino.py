@@ -24,12 +24,14 @@ def port_of(port):
 
 
 def layers_of(model):
-    """The nodes of the model that each step computes."""
+    """The nodes of the model that each step computes. A convolution whose bias another step adds is called after its node and /WithoutBiases."""
     layers = {}
     for node in model.get_runtime_model().get_ordered_ops():
         facts = node.get_rt_info()
         names = facts["originalLayersNames"].value if "originalLayersNames" in facts else ""
-        layers[node.get_friendly_name()] = [name for name in str(names).split(",") if name]
+        names = [name for name in str(names).split(",") if name]
+        shorter = [name.removesuffix("/WithoutBiases") for name in names]
+        layers[node.get_friendly_name()] = names + [name for name in shorter if name not in names]
     return layers
 
 
