@@ -86,6 +86,7 @@ inline constexpr Slot<Status*(Binding*, const char* name, const RuntimeValue*)> 
 inline constexpr Slot<Status*(Binding*, const char* name, const MemoryInfo*)> bind_output{138};
 inline constexpr Slot<Status*(const Binding*, Allocator*, RuntimeValue*** values, std::size_t* count)> bound_values{
     140};
+inline constexpr Slot<void(Binding*)> clear_outputs{142};
 inline constexpr Slot<Status*(RunOptions*, const char* key, const char* value)> add_run_setting{165};
 inline constexpr Slot<Status*(SessionOptions*, const CudaOptions*)> append_cuda{204};
 inline constexpr Slot<Status*(CudaOptions**)> create_cuda_options{205};

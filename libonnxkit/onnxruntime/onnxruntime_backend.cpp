@@ -26,6 +26,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+// Of its log. Statuses tell of errors, in words that are printed without control characters; the log writes names of the model as they are.
+constexpr int fatal_only = 4;
 constexpr const char* cuda_provider = "CUDAExecutionProvider";
 
 double process_seconds() {
@@ -154,38 +156,48 @@ class LibrarySession : public exec::Session {
     if (!binding) return binding.error();
     // What a binding holds must live as long as it does.
     std::vector<std::shared_ptr<RuntimeValue>> bound;
-    if (auto done = bind(values, binding->get(), bound); !done) return done.error();
+    if (auto done = bind_inputs(values, binding->get(), bound); !done) return done.error();
     const auto options = make_run_options();
     if (!options) return options.error();
     for (const auto& [key, value] : settings)
       if (auto done = library_->call(slots::add_run_setting, options->get(), key, value.c_str()); !done)
         return done.error();
-    auto samples = measure(request, options->get(), [&] { return run_bound(options->get(), binding->get()); });
+    const Turn turn{.prepare = [&] { return bind_outputs(binding->get()); },
+                    .run = [&] { return run_bound(options->get(), binding->get()); }};
+    auto samples = measure(request, options->get(), turn);
     if (!samples) return samples.error();
     auto outputs = results(binding->get());
     if (!outputs) return outputs.error();
     return exec::RunAnswer{.outputs = *std::move(outputs), .samples = *std::move(samples)};
   }
 
-  /// All runs of a request, each within its limits; samples of those behind the warm-up. `once` is a run, `on_device` tells how long the last one took
-  /// there.
+  /// A run of a request.
+  struct Turn {
+    std::function<Result<void>()> prepare = {};  ///< what is not timed
+    std::function<Result<void>()> run;
+    std::function<Result<double>()> on_device = {};  ///< how long the last run took there
+  };
+
+  /// All runs of a request, each within its limits; samples of those behind the warm-up.
   Result<std::vector<exec::RunSample>> measure(const exec::RunRequest& request, RunOptions* options,
-                                               const std::function<Result<void>()>& once,
-                                               const std::function<Result<double>()>& on_device = {}) const {
+                                               const Turn& turn) const {
     std::vector<exec::RunSample> samples;
     for (int run = 0; run < request.warmup + std::max(request.repeat, 1); ++run) {
+      if (turn.prepare) {
+        if (auto prepared = turn.prepare(); !prepared) return prepared.error();
+      }
       const exec::TimeLimit limit(limit_of(request), request.stop);
       const std::stop_callback stopping(limit.token(), [&] { (void)library_->call(slots::set_terminate, options); });
       const double cpu = process_seconds();
       const Clock::time_point start = Clock::now();
-      const auto done = once();
+      const auto done = turn.run();
       exec::RunSample sample{std::chrono::duration<double>(Clock::now() - start).count(), process_seconds() - cpu};
       if (limit.is_over()) return exec::late_run(request.limits.time);
       if (request.stop.stop_requested()) return exec::cancelled_run();
       if (!done) return done.error();
       if (run < request.warmup) continue;
-      if (on_device) {
-        const auto seconds = on_device();
+      if (turn.on_device) {
+        const auto seconds = turn.on_device();
         if (!seconds) return seconds.error();
         sample.device = *seconds;
       }
@@ -208,8 +220,8 @@ class LibrarySession : public exec::Session {
     return limits.time.count() == 0 ? limits.time : std::max(limits.time - limits.spent, shortest);
   }
 
-  Result<void> bind(const std::vector<Value>& values, Binding* binding,
-                    std::vector<std::shared_ptr<RuntimeValue>>& bound) const {
+  Result<void> bind_inputs(const std::vector<Value>& values, Binding* binding,
+                           std::vector<std::shared_ptr<RuntimeValue>>& bound) const {
     for (std::size_t i = 0; i < values.size(); ++i) {
       const std::string& name = inputs_[i].name;
       const Tensor& tensor = values[i].tensor;
@@ -223,6 +235,12 @@ class LibrarySession : public exec::Session {
         return done;
       bound.push_back(*std::move(made));
     }
+    return {};
+  }
+
+  /// Anew for each run: the outputs of the last one would be places of a fixed size, which has to be the one that the model declares.
+  Result<void> bind_outputs(Binding* binding) const {
+    library_->at(slots::clear_outputs)(binding);
     for (const exec::ValueDesc& output : outputs_) {
       if (auto done = library_->call(slots::bind_output, binding, output.name.c_str(),
                                      static_cast<const MemoryInfo*>(memory_.get()));
@@ -378,7 +396,8 @@ class CudaSession : public LibrarySession {
       if (auto done = places.fetch(stream); !done) return done;
       return cuda.wait(stream);
     };
-    auto samples = measure(request, options->get(), once, [&] { return cuda.seconds(start->get(), end->get()); });
+    const Turn turn{.run = once, .on_device = [&] { return cuda.seconds(start->get(), end->get()); }};
+    auto samples = measure(request, options->get(), turn);
     if (!samples) return samples.error();
     return exec::RunAnswer{.outputs = places.outputs(), .samples = *std::move(samples)};
   }
@@ -429,8 +448,8 @@ class LibraryBackend : public exec::Backend {
       if (!written) return written.error();
       file = *std::move(written);
     }
-    constexpr int errors_only = 3, arena = 1, default_memory = 0;
-    const auto env = library_->make<Env>(slots::create_env, slots::release_env, errors_only, "onnxkit");
+    constexpr int arena = 1, default_memory = 0;
+    const auto env = library_->make<Env>(slots::create_env, slots::release_env, fatal_only, "onnxkit");
     if (!env) return env.error();
     const auto settings = session_options(options);
     if (!settings) return settings.error();
@@ -506,11 +525,10 @@ class LibraryBackend : public exec::Backend {
   }
 
   Result<std::shared_ptr<SessionOptions>> session_options(const exec::LoadOptions& load) const {
-    constexpr int errors_only = 3;
     auto made = library_->make<SessionOptions>(slots::create_session_options, slots::release_session_options);
     if (!made) return made;
     SessionOptions* const settings = made->get();
-    if (auto done = library_->call(slots::set_log_severity, settings, errors_only); !done) return done.error();
+    if (auto done = library_->call(slots::set_log_severity, settings, fatal_only); !done) return done.error();
     const std::string level = option(load.options, "optimization", "all");
     const int number = level == "none" ? 0 : level == "basic" ? 1 : level == "extended" ? 2 : 99;
     if (auto done = library_->call(slots::set_optimization, settings, number); !done) return done.error();

@@ -17,6 +17,8 @@ import subprocess
 import sys
 import tempfile
 
+import onnx
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
 from suite import Suite
@@ -43,6 +45,30 @@ def fault_of_bench(options, model):
     if any(side["wall"]["median"] <= 0 or side["cpu"]["median"] <= 0 or side["options"].get("threads") != "1" for side in sides):
         return f"figures {[side['wall'] for side in sides]}"
     return "" if all(side["verdict"] in ("identical", "rounding") for side in sides) else f"verdicts {[side['verdict'] for side in sides]}"
+
+
+def fault_of_sizes(options, folder):
+    """An output of other sizes than the model declares, in more than one run."""
+    stale = folder / "stale.onnxtxt"
+    stale.write_text('<ir_version: 8, opset_import: ["" : 17]>\nmain (float[N, 10] x) => (float[1, 10] y) { y = Relu (x) }\n')
+    run = onnxkit(options, "bench", stale, "-b", "onnxruntime-lib,onnxruntime", "--batch", "8", "--max-time", "500ms", "--format", "json")
+    sides = json.loads(run.stdout or '{"benchmarks": [{"sides": []}]}')["benchmarks"][0]["sides"]
+    return "" if len(sides) == 2 and not any("failure" in side for side in sides) else f"exit status {run.returncode}: {[side.get('failure') for side in sides]} {run.stderr[-300:]}"
+
+
+def fault_of_log(options, folder):
+    """A name that steers a terminal reaches none, when the model fails, either."""
+    nodes = [onnx.helper.make_node("Reshape", ["x", "s"], ["y"], name="evil\x1b[31mRED\x1b]0;title\x07")]
+    inputs = [onnx.helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [4]), onnx.helper.make_tensor_value_info("s", onnx.TensorProto.INT64, [1])]
+    graph = onnx.helper.make_graph(nodes, "g", inputs, [onnx.helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, None)])
+    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)])
+    model.ir_version = 8
+    onnx.save(model, folder / "escapes.onnx")
+    for backend in ("onnxruntime-lib", "onnxruntime"):
+        run = onnxkit(options, "bench", folder / "escapes.onnx", "-b", backend, "--max-time", "300ms")
+        if run.returncode != 1 or "failed at run" not in run.stdout or "\x1b" in run.stdout + run.stderr:
+            return f"{backend}: exit status {run.returncode}: {run.stdout[-300:]!r} {run.stderr[-300:]!r}"
+    return ""
 
 
 def refusal(run, status, words):
@@ -91,7 +117,7 @@ def main():
     other = ctypes.util.find_library("c")
     suite.check("another library", refusal(onnxkit(options, "run", model, "-b", "onnxruntime-lib", ONNXKIT_ONNXRUNTIME=other), 3, "is not ONNX Runtime's"))
     if importlib.util.find_spec("onnxruntime") is None:
-        suite.skip(len(folders) + 11, f"onnxruntime-lib: no module named onnxruntime in {sys.executable}")
+        suite.skip(len(folders) + 13, f"onnxruntime-lib: no module named onnxruntime in {sys.executable}")
         return suite.close()
     for folder in folders:
         suite.check(str(folder.relative_to(ROOT)), fault_of_model(options, folder))
@@ -106,6 +132,8 @@ def main():
         slow = pathlib.Path(name) / "slow.onnxtxt"
         slow.write_text('<ir_version: 8, opset_import: ["" : 17]>\nmain (float[2000,2000] x) => (float[2000,2000] y) {\n  t0 = Identity (x)\n'
                         + "".join(f"  t{i + 1} = MatMul (t{i}, x)\n" for i in range(200)) + "  y = Identity (t200)\n}\n")
+        suite.check("sizes that the model does not declare", fault_of_sizes(options, pathlib.Path(name)))
+        suite.check("names that steer a terminal", fault_of_log(options, pathlib.Path(name)))
         suite.check("a time limit", refusal(onnxkit(options, "run", slow, "-b", "onnxruntime-lib", "--time-limit", "500ms"), 3, "time-limit"))
         suite.check("a damaged model", "" if onnxkit(options, "run", damaged, "-b", "onnxruntime-lib").returncode == 3 else "no error")
         suite.check("an unknown operator", "" if onnxkit(options, "run", unknown, "-b", "onnxruntime-lib").returncode == 3 else "no error")
