@@ -41,7 +41,8 @@ globalThis.addEventListener = () => {};
 """
 ASK = """
 made.filter(element => element.fill).forEach(element => element.fill());
-console.log(JSON.stringify({text: report.textContent, figures: made.filter(element => element.tag === "figure").length}));
+console.log(JSON.stringify({text: report.textContent, figures: made.filter(element => element.tag === "figure").length,
+  heads: made.filter(element => element.tag === "h2").map(element => element.textContent)}));
 """
 
 
@@ -74,6 +75,12 @@ def faults_of_script(page, held):
             for step in side.get("profile", {}).get("steps", []):
                 if step["name"].isalnum() and step["name"] not in shown["text"]:
                     yield f"the page does not show the step {step['name']}"
+    settings = {(one["model"], one["batch"], one["threads"]) for one in held["benchmarks"]}
+    if len(set(shown["heads"])) < len(settings):
+        yield f"headings {shown['heads']} do not tell {len(settings)} measurements apart"
+    for side in (side for benchmark in held["benchmarks"] for side in benchmark["sides"] if "profile" in side and "wall" in side):
+        if (side["profile"]["seconds"] > 1.5 * side["wall"]["median"]) != ("the shares are those of profiled runs" in shown["text"]):
+            yield "what a profiled run takes beside a measured one is not told, or where there is no reason to"
     if not shown["figures"] and any("wall" in side for benchmark in held["benchmarks"] for side in benchmark["sides"]):
         yield "the page has no figure"
 

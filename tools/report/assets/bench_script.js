@@ -6,8 +6,9 @@ const labels = [...new Set(benchmarks.flatMap(one => one.sides.map(side => side.
 const spread = latency => latency.median_interval && latency.median > 0 ? ` ± ${short(50 * (latency.median_interval[1] - latency.median_interval[0]) / latency.median, 2)} %` : "";
 const ratioText = ratio => !ratio ? "–" : `${ratio.differs ? short(ratio.value) + " ×" : "no clear difference"} (${short(ratio.interval[0])} to ${short(ratio.interval[1])})`;
 const settingText = one => (one.batch !== null ? `, batch ${count(one.batch)}` : "") + (one.threads !== null ? `, ${counted(one.threads, "thread")}` : "");
-const nameOf = one => el("span", fileOf(one.model), settingText(one));
-const shownName = one => visible(one.model.replace(/[/]+$/, "").split("/").pop()) + settingText(one);
+const shortNames = shortPaths(benchmarks.map(one => one.model));
+const nameOf = one => el("span", fileOf(one.model, shortNames.get(one.model)), settingText(one));
+const shownName = one => visible(shortNames.get(one.model)) + settingText(one);
 
 // ---- head
 
@@ -44,8 +45,8 @@ function summary() {
     if (!side) return one.failure && !one.cancelled ? el("span.failed", "✕ failed") : "–";
     if (!ran(side)) return el("span.failed", side.failure ? "✕ failed" : "–");
     return el("span.whole", seconds(side.wall.median), kindOf(side.verdict) === "bad" ? el("span.failed", " ✕") : "");
-  })]);
-  return named("section", {id: "summary"}, el("h2", "Medians"), table(["model", ...labels.map(label => given(label))], rows, "Median of every measurement", true));
+  }), (one.fastest || []).length ? given(one.fastest.join(", ")) : "–"]);
+  return named("section", {id: "summary"}, el("h2", "Medians"), table(["model", ...labels.map(label => given(label)), "fastest"], rows, "Median of every measurement", true));
 }
 
 /// Groups of measurements that differ in nothing but the batch.
@@ -126,7 +127,9 @@ function profilePanel(side) {
   const machine = roof ? `; ${counted(roof.threads, "thread")} ${roof.threads === 1 ? "reaches" : "reach"} ${short(roof.operations_per_second * 1e-9)} GFLOP/s and ${short(roof.bytes_per_second * 1e-9)} GB/s` : "";
   const summaryLine = el("summary", el("span.title", given(side.label)), el("span.fact", `a profiled run takes ${seconds(profile.seconds)}, ${counted(profile.steps.length, "step")}${machine}`));
   const panel = el("details", summaryLine);
-  panel.fill = () => panel.childElementCount > 1 || panel.append(profileBody(profile, operators, total, roof));
+  const times = side.wall && side.wall.median > 0 ? profile.seconds / side.wall.median : 0;
+  const slowed = times > 1.5 ? `a profiled run takes ${short(times, 2)} times as long as a measured one: the shares are those of profiled runs` : "";
+  panel.fill = () => panel.childElementCount > 1 || panel.append(...(slowed ? [el("p.note", slowed)] : []), profileBody(profile, operators, total, roof));
   panel.addEventListener("toggle", () => panel.open && panel.fill());
   return panel;
 }
@@ -180,6 +183,7 @@ function setting() {
   return named("section", {id: "setting"}, el("h2", "What was run"), table(["side", "backend", "version", "devices", "arithmetic", "model", "options"], rows, "Sides", true), el("h3", "Glossary"), list([
     ["median", "of the medians of all rounds, with half its 95 % interval"], ["p90, p99", "so many of 100 runs took at most this long"], ["cpu", "CPU time of the whole process"], ["per second", "runs by the median, with a batch what they hold along the first axis"], ["warm-up", "runs that were not measured"],
     ["first", "the first run after loading, when nothing is warm"], ["ratio", "how much longer than the first side, with its interval; no clear difference where the interval leaves open whether they differ"],
+    ["fastest", "the sides with right outputs that are not clearly slower than the one with the lowest median"],
     ["of the peak", "the time that the machine would need at the measured peak of its arithmetic or its memory, as a share of the time taken"]]));
 }
 

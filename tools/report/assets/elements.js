@@ -21,7 +21,19 @@ function named(tag, attributes, ...children) {
 const given = text => el("bdi", visible(text));
 const code = text => el("bdi.name", visible(text));
 /// The file's name; the path, which would fill a table, is told on hovering.
-const fileOf = path => named("bdi", {class: "name", title: visible(path)}, visible(path.replace(/[/]+$/, "").split("/").pop()));
+const partsOf = path => path.replace(/[/]+$/, "").split("/");
+const fileOf = (path, shown = partsOf(path).pop()) => named("bdi", {class: "name", title: visible(path)}, visible(shown));
+
+/// For each path its last parts, as many as tell it from the other paths.
+function shortPaths(paths) {
+  const short = new Map(), end = (path, parts) => partsOf(path).slice(-parts).join("/");
+  for (let parts = 1; short.size < new Set(paths).size; parts++) {
+    const open = [...new Set(paths)].filter(path => !short.has(path)), ends = new Map();
+    new Set(paths).forEach(path => ends.set(end(path, parts), (ends.get(end(path, parts)) || 0) + 1));
+    open.filter(path => ends.get(end(path, parts)) === 1 || parts >= partsOf(path).length).forEach(path => short.set(path, end(path, parts)));
+  }
+  return short;
+}
 
 /// A table in a box that scrolls by itself. A head that begins with ">" is of numbers; the last cell of a short row takes the rest of it. With `stacked` a
 /// narrow window shows every row as a list.

@@ -19,7 +19,12 @@ struct Benchmark {
   std::optional<std::uint64_t> seed = {};
   std::string input_values = {};  ///< a hash
   bool has_all_runs = false;
+  std::optional<std::vector<std::string>> fastest = {};  ///< as fastest_of tells, where that is known already
 };
+
+/// The sides with right outputs that are not clearly slower than the one with the lowest median, that one among them; none where none was measured.
+/// That takes a while for many rounds.
+std::vector<std::string> fastest_of(const Benchmark& benchmark);
 
 /// "net.onnx, batch 8, 2 threads"
 std::string setting_of(const Benchmark& benchmark);

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "tools/report/bench/bench_parts.h"
 #include "tools/report/table.h"
 
@@ -49,7 +51,7 @@ void add_csv_failure(const std::string& what, CsvRow& row) {
   row.insert(row.end(), rest.begin(), rest.end());
 }
 
-CsvRow csv_side(const Benchmark& benchmark, const BenchSideReport& side) {
+CsvRow csv_side(const Benchmark& benchmark, const BenchSideReport& side, const std::vector<std::string>& fastest) {
   CsvRow row = csv_setting(benchmark);
   row.insert(row.end(), {csv_text(side.label), csv_text(side.version)});
   if (side.failure || side.wall.runs == 0) {
@@ -61,7 +63,8 @@ CsvRow csv_side(const Benchmark& benchmark, const BenchSideReport& side) {
   const BenchSideReport* base = bench_base(benchmark.report);
   row.insert(row.end(), {side.ratio && base ? csv_text(base->label) : "",
                          csv_text(side.failure ? side.failure->diagnostic.message : side.why),
-                         csv_word(benchmark.report.reached_goal), csv_word(benchmark.report.cancelled)});
+                         csv_word(benchmark.report.reached_goal), csv_word(benchmark.report.cancelled),
+                         csv_word(std::find(fastest.begin(), fastest.end(), side.label) != fastest.end())});
   return row;
 }
 
@@ -72,15 +75,17 @@ std::string bench_csv(const std::vector<Benchmark>& benchmarks) {
                "median_low_s", "median_high_s", "p90_s",    "p99_s",           "fastest_s",    "cpu_median_s",
                "first_s",      "load_s",        "runs",     "peak_bytes",      "ratio",        "ratio_low",
                "ratio_high",   "differs",       "outputs",  "device_median_s", "device_bytes", "per_second",
-               "warmups",      "grown_bytes",   "ratio_to", "reason",          "reached_goal", "cancelled"});
+               "warmups",      "grown_bytes",   "ratio_to", "reason",          "reached_goal", "cancelled",
+               "fastest"});
   for (const Benchmark& benchmark : benchmarks) {
-    for (const BenchSideReport& side : benchmark.report.sides) table.add(csv_side(benchmark, side));
+    const std::vector<std::string> fastest = fastest_of(benchmark);
+    for (const BenchSideReport& side : benchmark.report.sides) table.add(csv_side(benchmark, side, fastest));
     if (!benchmark.failure) continue;
     CsvRow row = csv_setting(benchmark);
     row.resize(row.size() + 2);
     add_csv_failure(benchmark.report.cancelled ? "stopped" : "failed", row);
     row.insert(row.end(), {"", csv_text(benchmark.failure->diagnostic.message), csv_word(false),
-                           csv_word(benchmark.report.cancelled)});
+                           csv_word(benchmark.report.cancelled), csv_word(false)});
     table.add(std::move(row));
   }
   return table.csv();

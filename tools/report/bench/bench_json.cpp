@@ -203,7 +203,7 @@ BenchSideReport bench_side_from(const Json& json) {
   side.load_seconds = json.value("load_seconds", 0.0);
   side.first_seconds = json.value("first_seconds", 0.0);
   side.warmups = json.value("warmups", std::size_t{0});
-  side.stationary = json.value("stationary", false);
+  side.stationary = json.value("stationary", true);  // nothing is said where nothing was told
   side.wall = latency_in(json, "wall").value_or(Latency());
   side.cpu = latency_in(json, "cpu");
   side.on_device = latency_in(json, "on_device");
@@ -236,6 +236,7 @@ Benchmark benchmark_from(const Json& json) {
   if (json.contains("seed")) benchmark.seed = json.at("seed").get<std::uint64_t>();
   benchmark.input_values = json.value("input_values", "");
   benchmark.has_all_runs = json.value("all_runs", false);
+  if (json.contains("fastest")) benchmark.fastest = json.at("fastest").get<std::vector<std::string>>();
   benchmark.batch = integer_in(json, "batch");
   benchmark.threads = integer_in(json, "threads");
   BenchReport& report = benchmark.report;
@@ -298,6 +299,7 @@ Json benchmark_json(const Benchmark& benchmark) {
   if (benchmark.has_all_runs) json["all_runs"] = true;
   if (benchmark.failure) json["failure"] = failure_json("model", *benchmark.failure);
   if (const BenchSideReport* base = bench_base(report); base && sides.size() > 1) json["ratios_to"] = base->label;
+  if (!report.sides.empty()) json["fastest"] = fastest_of(benchmark);
   json["sides"] = std::move(sides);
   return json;
 }

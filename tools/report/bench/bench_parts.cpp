@@ -4,11 +4,8 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include "tools/report/diagnostics.h"
-#include "tools/report/table.h"
-#include "tools/report/units.h"
 
 namespace onnxkit::tools {
 namespace {
@@ -22,39 +19,6 @@ void add_known(std::optional<double>& sum, const std::optional<double>& term, bo
 }
 
 double to_win(const BenchStep& step) { return std::max(step.seconds - step.floor.value_or(0), 0.0); }
-
-Table summary_table(const std::vector<Benchmark>& benchmarks) {
-  std::vector<std::string> labels;
-  for (const Benchmark& benchmark : benchmarks) {
-    for (const BenchSideReport& side : benchmark.report.sides)
-      if (std::find(labels.begin(), labels.end(), side.label) == labels.end()) labels.push_back(side.label);
-  }
-  std::vector<std::string> titles = {"model"};
-  for (const std::string& label : labels) titles.push_back(">" + without_controls(label));
-  titles.emplace_back("fastest");
-  Table table(std::move(titles));
-  for (const Benchmark& benchmark : benchmarks) {
-    std::vector<std::string> row = {setting_of(benchmark)};
-    const BenchSideReport* fastest = nullptr;
-    for (const std::string& label : labels) {
-      const auto& sides = benchmark.report.sides;
-      const auto side = std::find_if(sides.begin(), sides.end(),
-                                     [&](const BenchSideReport& candidate) { return candidate.label == label; });
-      if (side == sides.end() || side->failure || side->wall.runs == 0) {
-        const bool has_failed = benchmark.failure ? !benchmark.report.cancelled : side != sides.end() && side->failure;
-        row.emplace_back(has_failed ? "failed" : "-");
-        continue;
-      }
-      const bool is_wrong = bench_is_wrong(*side);
-      row.push_back(seconds_text(side->wall.median) + (is_wrong ? " (wrong)" : ""));
-      if (is_wrong) continue;  // a wrong answer is none, however fast
-      if (!fastest || side->wall.median < fastest->wall.median) fastest = &*side;
-    }
-    row.push_back(fastest ? without_controls(fastest->label) : "-");
-    table.add(std::move(row));
-  }
-  return table;
-}
 
 }  // namespace
 
@@ -132,16 +96,6 @@ std::vector<std::size_t> steps_to_win(const BenchProfile& profile, std::size_t m
                    [&](std::size_t a, std::size_t b) { return to_win(profile.steps[a]) > to_win(profile.steps[b]); });
   if (order.size() > most) order.resize(most);
   return order;
-}
-
-std::string bench_summary_text(const std::vector<Benchmark>& benchmarks) {
-  if (benchmarks.size() < 2) return {};
-  const Table table = summary_table(benchmarks);
-  return "\nsummary of medians\n" + table.text(0, false);
-}
-
-std::string bench_summary_markdown(const std::vector<Benchmark>& benchmarks) {
-  return benchmarks.size() < 2 ? std::string() : "\nSummary of medians\n\n" + summary_table(benchmarks).markdown();
 }
 
 }  // namespace onnxkit::tools

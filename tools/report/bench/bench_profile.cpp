@@ -79,6 +79,16 @@ std::string operators_title(const BenchSideReport& side) {
   return profile.roof ? title + "; " + bench_roof_text(*profile.roof) : title;
 }
 
+/// Where the backend's notes take much of the time: "a profiled run takes 11 times as long as a measured one: ..."; else empty.
+std::string notes_remark(const BenchSideReport& side) {
+  constexpr double much = 1.5;
+  const double times = side.wall.median > 0 ? side.profile->seconds / side.wall.median : 0;
+  if (times <= much) return {};
+  return fmt::format(
+      "a profiled run takes {:.{}f} times as long as a measured one: the shares are those of profiled runs", times,
+      times < 9.95 ? 1 : 0);
+}
+
 std::string steps_title(const BenchSideReport& side) {
   return without_controls(side.label) + ", steps in which most can be won";
 }
@@ -91,7 +101,9 @@ std::string bench_profiles_text(const BenchReport& report) {
     if (!side.unprofiled.empty())
       text += fmt::format("\n  {}: {}\n", without_controls(side.label), without_controls(side.unprofiled));
     if (!side.profile) continue;
-    text += "\n  " + operators_title(side) + "\n" + operators_table(*side.profile).text(0, false);
+    text += "\n  " + operators_title(side) + "\n";
+    if (const std::string remark = notes_remark(side); !remark.empty()) text += "  " + remark + "\n";
+    text += operators_table(*side.profile).text(0, false);
     text += "\n  " + steps_title(side) + "\n" + steps_table(*side.profile).text(0, false);
   }
   return text;
@@ -103,7 +115,9 @@ std::string bench_profiles_markdown(const BenchReport& report) {
     if (!side.unprofiled.empty())
       text += "\n" + markdown_text(without_controls(side.label) + ": " + without_controls(side.unprofiled)) + "\n";
     if (!side.profile) continue;
-    text += "\n" + markdown_text(operators_title(side)) + "\n\n" + operators_table(*side.profile).markdown();
+    text += "\n" + markdown_text(operators_title(side)) + "\n\n";
+    if (const std::string remark = notes_remark(side); !remark.empty()) text += markdown_text(remark) + "\n\n";
+    text += operators_table(*side.profile).markdown();
     text += "\n" + markdown_text(steps_title(side)) + "\n\n" + steps_table(*side.profile).markdown();
   }
   return text;
