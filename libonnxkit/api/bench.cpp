@@ -15,6 +15,10 @@ std::optional<Ratio> change_of(const std::vector<BenchRound>& after, const std::
 
 std::vector<BenchInput> bench_inputs(const InputSet& inputs) { return benching::inputs_of(inputs); }
 
+BenchMachine bench_machine() { return benching::machine_here(); }
+
+std::string model_state(const DiffSide& side) { return benching::model_state(side); }
+
 void summarize(BenchSideReport& side, const std::vector<BenchRound>& base, std::uint64_t seed) {
   benching::summarize(side, base, seed);
 }

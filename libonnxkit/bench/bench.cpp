@@ -334,8 +334,8 @@ class Measurement {
       if (!side.failure) fewest = std::min(fewest, side.rounds.size());
     if (fewest >= least_compared_rounds || report_.cancelled) return;
     report_.warnings.push_back(
-        fmt::format("only {} rounds were measured in {:.3g} s, and a ratio needs {}; --max-time gives them longer",
-                    fewest, options_.max_seconds, least_compared_rounds));
+        fmt::format("only {} {} measured in {:.3g} s, and a ratio needs {}; --max-time gives them longer", fewest,
+                    fewest == 1 ? "round was" : "rounds were", options_.max_seconds, least_compared_rounds));
   }
 
   void start_anew() {

@@ -9,6 +9,9 @@ Result<BenchReport> bench(const std::vector<DiffSide>& sides, const InputSet& in
 std::vector<BenchInput> inputs_of(const InputSet& inputs);
 void summarize(BenchSideReport& side, const std::vector<BenchRound>& base, std::uint64_t seed);
 
+BenchMachine machine_here();
+std::string model_state(const DiffSide& side);
+
 std::optional<Ratio> change_of(const std::vector<BenchRound>& after, const std::vector<BenchRound>& before,
                                std::uint64_t seed);
 

@@ -8,12 +8,18 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include "libonnxkit/base/text/utf8.h"
 #include "libonnxkit/exec/file_for.h"
 #include "libonnxkit/exec/registry.h"
 #include "libonnxkit/workers/worker.h"
 
 namespace onnxkit::workers {
 namespace {
+
+/// Messages are JSON, which has no bytes that are not UTF-8.
+bool is_sendable(const std::filesystem::path& path) {
+  return path.empty() || find_invalid_utf8(std::filesystem::absolute(path).string()) == std::string_view::npos;
+}
 
 /// A model in a worker, which the session shares with its backend.
 class WorkerSession : public exec::Session {
@@ -117,8 +123,14 @@ class WorkerBackend : public exec::Backend {
     WorkerLimits limits = limits_;
     if (options.time_limit.count() != 0) limits.load = options.time_limit;
     limits.stop = options.stop;
+    const bool can_name = is_sendable(source.path);
+    if (!can_name && !source.model)
+      return make_error(
+          "not-supported",
+          fmt::format("{} lies at a path that is not UTF-8, and a message to {} holds no other: rename it",
+                      quote(source.path.string()), program_.name));
     std::shared_ptr<const exec::ModelFile> file;
-    if (source.path.empty()) {
+    if (source.path.empty() || !can_name) {
       auto written = exec::file_for(source, options);
       if (!written) return written.error();
       file = *std::move(written);

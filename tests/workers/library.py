@@ -71,6 +71,14 @@ def fault_of_log(options, folder):
     return ""
 
 
+def fault_of_path(options, folder, model):
+    """A model at a path that is not UTF-8 reaches backends in other processes, too."""
+    path = os.fsencode(folder) + b"/\xff.onnx"
+    pathlib.Path(os.fsdecode(path)).write_bytes(model.read_bytes())
+    run = onnxkit(options, "bench", os.fsdecode(path), "-b", "onnxruntime-lib,onnxruntime", "--max-time", "300ms")
+    return "" if run.returncode == 0 and "failed" not in run.stdout else f"exit status {run.returncode}: {run.stdout[-400:]!r} {run.stderr[-300:]!r}"
+
+
 def refusal(run, status, words):
     text = run.stdout + run.stderr
     return "" if run.returncode == status and words in text else f"exit status {run.returncode} without {words!r}: {text[-300:]}"
@@ -117,7 +125,7 @@ def main():
     other = ctypes.util.find_library("c")
     suite.check("another library", refusal(onnxkit(options, "run", model, "-b", "onnxruntime-lib", ONNXKIT_ONNXRUNTIME=other), 3, "is not ONNX Runtime's"))
     if importlib.util.find_spec("onnxruntime") is None:
-        suite.skip(len(folders) + 13, f"onnxruntime-lib: no module named onnxruntime in {sys.executable}")
+        suite.skip(len(folders) + 14, f"onnxruntime-lib: no module named onnxruntime in {sys.executable}")
         return suite.close()
     for folder in folders:
         suite.check(str(folder.relative_to(ROOT)), fault_of_model(options, folder))
@@ -134,6 +142,7 @@ def main():
                         + "".join(f"  t{i + 1} = MatMul (t{i}, x)\n" for i in range(200)) + "  y = Identity (t200)\n}\n")
         suite.check("sizes that the model does not declare", fault_of_sizes(options, pathlib.Path(name)))
         suite.check("names that steer a terminal", fault_of_log(options, pathlib.Path(name)))
+        suite.check("a path that is not UTF-8", fault_of_path(options, pathlib.Path(name), model))
         suite.check("a time limit", refusal(onnxkit(options, "run", slow, "-b", "onnxruntime-lib", "--time-limit", "500ms"), 3, "time-limit"))
         suite.check("a damaged model", "" if onnxkit(options, "run", damaged, "-b", "onnxruntime-lib").returncode == 3 else "no error")
         suite.check("an unknown operator", "" if onnxkit(options, "run", unknown, "-b", "onnxruntime-lib").returncode == 3 else "no error")

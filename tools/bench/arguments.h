@@ -1,10 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "onnxkit/bench.h"
+#include "onnxkit/diagnostic.h"
 #include "tools/command.h"
 #include "tools/options/inference.h"
 #include "tools/options/inputs.h"
@@ -17,6 +19,7 @@ namespace onnxkit::tools {
 
 struct BenchArguments {
   std::vector<std::string> models, backends;
+  std::map<std::string, Diagnostic> no_models = {};  ///< folders and patterns that give none, and why
   std::vector<std::int64_t> batches, threads;
   InputOptions inputs;
   InferenceOptions inference;

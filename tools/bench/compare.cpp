@@ -5,7 +5,12 @@
 #include <array>
 #include <cstdio>
 
+#include <fmt/format.h>
+
+#include "onnxkit/diagnostic.h"
+#include "tools/bench/plans.h"
 #include "tools/bench/sweep.h"
+#include "tools/options/sides.h"
 
 namespace onnxkit::tools {
 namespace {
@@ -36,15 +41,79 @@ std::string comparison_in(const BenchComparison& comparison, const BenchArgument
   }
 }
 
+/// "net.onnx, batch 8, onnxruntime, x float[8, 3]"; without sides those that are planned.
+std::vector<std::string> measurements_of(const std::vector<Benchmark>& benchmarks) {
+  std::vector<std::string> all;
+  for (const Benchmark& one : benchmarks) {
+    std::string inputs;
+    for (const BenchInput& input : one.report.input_types)
+      inputs += ", " + quote(input.name) + " " + without_controls(input.type);
+    if (one.report.sides.empty()) all.push_back(setting_of(one) + inputs);
+    for (const BenchSideReport& side : one.report.sides)
+      all.push_back(setting_of(one) + ", " + without_controls(side.label) + inputs);
+  }
+  return all;
+}
+
+/// What the sides of every measurement will be called; nothing where their models tell.
+std::vector<std::string> planned_labels(const BenchArguments& arguments) {
+  const auto has_own = [](const std::string& model) { return !split_model(model).first.empty(); };
+  if (std::any_of(arguments.models.begin(), arguments.models.end(), has_own)) return {};
+  std::vector<std::string> words = arguments.backends, labels;
+  if (words.empty()) words = {"reference", "onnxruntime"};
+  for (const std::string& word : words) {
+    const auto backend = parse_backend(word);
+    if (!backend) return {};
+    std::string label = backend->name;
+    for (const auto& [option, value] : backend->options) label += " " + option + "=" + value;
+    if (std::find(labels.begin(), labels.end(), label) == labels.end()) labels.push_back(std::move(label));
+  }
+  return labels;
+}
+
+Error nothing_in_common(const std::vector<std::string>& before, const std::vector<std::string>& after) {
+  constexpr std::size_t most = 10;
+  Error error = make_error("not-supported",
+                           "the two reports have no measurement in common: model, batch, threads, types and sizes of "
+                           "inputs, and backend have to be the same");
+  const auto add = [&](const std::vector<std::string>& all, const char* which) {
+    if (all.empty()) error.diagnostic.notes.push_back(std::string("the ") + which + " report has no measurement");
+    for (std::size_t i = 0; i < std::min(most, all.size()); ++i)
+      error.diagnostic.notes.push_back(std::string("the ") + which + " has " + all[i]);
+    if (all.size() > most) error.diagnostic.notes.push_back(fmt::format("and {} more", all.size() - most));
+  };
+  add(before, "older");
+  add(after, "newer");
+  return error;
+}
+
 }  // namespace
+
+Result<void> check_baseline(const std::vector<Benchmark>& baseline, const BenchArguments& arguments) {
+  std::vector<Benchmark> planned;
+  for (const BenchPlan& plan : bench_plans(arguments))
+    planned.push_back({plan.models.front(), plan.batch, plan.threads, {}});
+  const std::vector<std::string> labels = planned_labels(arguments);
+  const auto is_side = [&](const BenchSideReport& side) {
+    return labels.empty() || std::find(labels.begin(), labels.end(), side.label) != labels.end();
+  };
+  const auto is_there = [&](const Benchmark& one) {
+    return std::any_of(baseline.begin(), baseline.end(), [&](const Benchmark& then) {
+      return is_same_setting(one, then) && std::any_of(then.report.sides.begin(), then.report.sides.end(), is_side);
+    });
+  };
+  for (Benchmark& one : planned) {
+    for (const std::string& label : labels) one.report.sides.emplace_back().label = label;
+  }
+  if (std::any_of(planned.begin(), planned.end(), is_there)) return {};
+  return nothing_in_common(measurements_of(baseline), measurements_of(planned));
+}
 
 Result<BenchComparison> compare_reports(const std::vector<Benchmark>& before, const std::vector<Benchmark>& after,
                                         double most) {
   BenchComparison comparison = compare_benchmarks(before, after, most);
   if (!comparison.changes.empty()) return comparison;
-  return make_error("not-supported",
-                    "the two reports have no measurement in common: model, batch, threads, types and sizes of inputs, "
-                    "and backend have to be the same");
+  return nothing_in_common(measurements_of(before), measurements_of(after));
 }
 
 Outcome finish_comparison(const BenchComparison& comparison) {

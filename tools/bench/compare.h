@@ -15,6 +15,9 @@ namespace onnxkit::tools {
 Result<BenchComparison> compare_reports(const std::vector<Benchmark>& before, const std::vector<Benchmark>& after,
                                         double most);
 
+/// Before anything is measured: whether the earlier report has one of the models in one of the settings. Error not-supported.
+Result<void> check_baseline(const std::vector<Benchmark>& baseline, const BenchArguments& arguments);
+
 /// The exit status that a printed comparison asks for; where nothing could be compared the reason goes to standard error.
 Outcome finish_comparison(const BenchComparison& comparison);
 

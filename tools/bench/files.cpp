@@ -17,10 +17,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// Where a file is or would be. A relative path of which nothing is there would stay as it is written.
+fs::path place_of(const fs::path& path) {
+  std::error_code fault;
+  return fs::weakly_canonical(fs::absolute(follow_links(path), fault), fault);
+}
+
 bool is_same_file(const fs::path& a, const fs::path& b) {
   std::error_code fault;
-  if (fs::equivalent(a, b, fault)) return true;
-  return fs::weakly_canonical(follow_links(a), fault) == fs::weakly_canonical(follow_links(b), fault);
+  return fs::equivalent(a, b, fault) || place_of(a) == place_of(b);
 }
 
 /// Two options that would destroy what the other one writes or reads.

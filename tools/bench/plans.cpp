@@ -9,6 +9,7 @@
 #include "onnxkit/dims.h"
 #include "onnxkit/run.h"
 #include "tools/model_file.h"
+#include "tools/options/models.h"
 #include "tools/options/sides.h"
 
 namespace onnxkit::tools {
@@ -57,6 +58,7 @@ Result<InputSet> inputs_for(const Model& model, const BenchArguments& arguments,
   options.make_up_inputs = !arguments.inputs.given_only;
   auto complete = complete_inputs(declared, *std::move(given), options);
   if (!complete) return complete.error();
+  if (auto checked = check_complete(declared, complete->inputs, arguments.inputs); !checked) return checked.error();
   InputSet set{arguments.inputs.inputs.empty() ? "generated" : "given",
                {},
                std::move(complete->notes),
@@ -104,6 +106,10 @@ Result<std::vector<BackendWord>> named_backends(const BenchArguments& arguments)
   std::vector<std::string> words = arguments.backends;
   bool all_have_own = true;
   for (const std::string& model : arguments.models) {
+    if (arguments.no_models.contains(model)) {
+      all_have_own = false;
+      continue;
+    }
     if (auto checked = check_model_word(model); !checked) return checked.error();
     if (const std::string own = split_model(model).first; !own.empty())
       words.push_back(own);
@@ -177,7 +183,29 @@ Result<ThreadOptions> check_backends(const BenchArguments& arguments) {
   return arguments.threads.empty() ? Result<ThreadOptions>(ThreadOptions()) : thread_options(*named, arguments);
 }
 
+void expand_bench_models(BenchArguments& arguments) {
+  std::vector<std::string> models;
+  for (const std::string& word : arguments.models) {
+    if (!split_model(word).first.empty()) {
+      models.push_back(word);
+      continue;
+    }
+    for (ModelInput& input : expand_models({&word, 1})) {
+      if (input.fault) arguments.no_models.emplace(input.path, *std::move(input.fault));
+      models.push_back(std::move(input.path));
+    }
+  }
+  arguments.models = std::move(models);
+}
+
 Result<BenchSetup> bench_setup(const BenchPlan& plan, const BenchArguments& arguments, const ThreadOptions& threads) {
+  for (const std::string& model : plan.models) {
+    const auto fault = arguments.no_models.find(model);
+    if (fault == arguments.no_models.end()) continue;
+    Error error = make_error("cannot-read", fault->second.message);
+    error.diagnostic = fault->second;
+    return error;
+  }
   auto sides = read_sides(plan.models, arguments.backends);
   if (!sides) return in_file(sides.error(), plan.models.front());
   BenchSetup setup{*std::move(sides), {}, {}};

@@ -16,6 +16,10 @@ struct BenchPlan {
   std::optional<std::int64_t> batch, threads;
 };
 
+/// Folders and patterns among the models become the files that they mean; those that mean none stay, with the reason in `no_models`. The folder of
+/// another framework's model stays what it is.
+void expand_bench_models(BenchArguments& arguments);
+
 /// Every model in every setting. Models that are sides of one comparison are in one plan; ONNX files alone are measured one after another.
 std::vector<BenchPlan> bench_plans(const BenchArguments& arguments);
 

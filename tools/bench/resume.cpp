@@ -46,9 +46,28 @@ class ValueHash {
 };
 
 /// Where both tell: older files hold neither.
-bool has_same_origin(const Benchmark& stored, const Benchmark& planned) {
+bool has_same_inputs(const Benchmark& stored, const Benchmark& planned) {
   return (!stored.seed || stored.seed == planned.seed) &&
          (stored.input_values.empty() || stored.input_values == planned.input_values);
+}
+
+/// Whether its models and runtimes are what they were. What is not told, as in older files, may be anything.
+bool is_up_to_date(const Benchmark& stored, const Benchmark& planned) {
+  for (std::size_t i = 0; i < std::min(stored.model_states.size(), planned.model_states.size()); ++i) {
+    const std::string &then = stored.model_states[i], &now = planned.model_states[i];
+    if (!then.empty() && !now.empty() && then != now) return false;
+  }
+  return std::all_of(stored.runtimes.begin(), stored.runtimes.end(), [&](const auto& then) {
+    const auto now = planned.runtimes.find(then.first);
+    return now == planned.runtimes.end() || then.second.empty() || now->second.empty() || then.second == now->second;
+  });
+}
+
+/// Older files tell the machine for people only.
+bool is_on_machine(const Benchmark& stored, const Benchmark& planned) {
+  const BenchReport &then = stored.report, &now = planned.report;
+  return stored.runtimes.empty() || planned.runtimes.empty() ||
+         (in_json(then.processor) == in_json(now.processor) && then.processors == now.processors);
 }
 
 bool is_stored_side(const BenchSideReport& report, const DiffSide& side) {
@@ -80,12 +99,29 @@ void describe_inputs(Benchmark& benchmark, const InputSet& inputs, const BenchOp
   benchmark.input_values = hash.text();
 }
 
-std::vector<Benchmark>::iterator find_stored(std::vector<Benchmark>& stored, const Benchmark& planned,
-                                             const std::vector<DiffSide>& sides) {
-  return std::find_if(stored.begin(), stored.end(), [&](const Benchmark& one) {
-    return is_same_setting(one, planned) && has_same_origin(one, planned) &&
+void describe_setting(Benchmark& benchmark, const std::vector<DiffSide>& sides, const Context& context,
+                      std::map<std::string, std::string>& known_runtimes) {
+  const BenchMachine machine = bench_machine();
+  benchmark.report.processor = machine.processor;
+  benchmark.report.processors = machine.processors;
+  for (const DiffSide& side : sides) {
+    benchmark.model_states.push_back(model_state(side));
+    const auto [known, is_new] = known_runtimes.try_emplace(side.backend);
+    if (is_new) {
+      for (const BackendInfo& info : backends({.context = context, .names = {side.backend}}))
+        if (info.available) known->second = info.runtime + " " + info.version;
+    }
+    benchmark.runtimes[side.backend] = known->second;
+  }
+}
+
+StoredBenchmark find_stored(std::vector<Benchmark>& stored, const Benchmark& planned,
+                            const std::vector<DiffSide>& sides) {
+  const auto found = std::find_if(stored.begin(), stored.end(), [&](const Benchmark& one) {
+    return is_same_setting(one, planned) && has_same_inputs(one, planned) && is_on_machine(one, planned) &&
            std::equal(one.report.sides.begin(), one.report.sides.end(), sides.begin(), sides.end(), is_stored_side);
   });
+  return {found, found != stored.end() && is_up_to_date(*found, planned)};
 }
 
 std::vector<std::size_t> missing_sides(const Benchmark& stored, const BenchArguments& arguments) {
@@ -104,6 +140,10 @@ std::vector<std::size_t> missing_sides(const Benchmark& stored, const BenchArgum
 
 Benchmark with_sides(const Benchmark& stored, const std::vector<std::size_t>& which, Benchmark later) {
   Benchmark merged = stored;
+  merged.fastest.reset();
+  merged.is_kept = false;
+  for (auto& [backend, runtime] : merged.runtimes)
+    if (runtime.empty()) runtime = later.runtimes[backend];
   BenchReport& report = merged.report;
   const BenchSideReport* before = first_measured(stored.report);
   const std::string base_before = before ? before->label : std::string();

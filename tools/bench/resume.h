@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
+#include <string>
 #include <vector>
 
 #include "onnxkit/diff.h"
@@ -12,9 +14,18 @@ namespace onnxkit::tools {
 /// What the inputs are, and how they were made, for a later --resume.
 void describe_inputs(Benchmark& benchmark, const InputSet& inputs, const BenchOptions& options);
 
-/// The stored measurement of these sides in this setting with these inputs, or the end.
-std::vector<Benchmark>::iterator find_stored(std::vector<Benchmark>& stored, const Benchmark& planned,
-                                             const std::vector<DiffSide>& sides);
+/// The machine, and the states of models and versions of runtimes, which are asked for once and put into `known_runtimes`.
+void describe_setting(Benchmark& benchmark, const std::vector<DiffSide>& sides, const Context& context,
+                      std::map<std::string, std::string>& known_runtimes);
+
+struct StoredBenchmark {
+  std::vector<Benchmark>::iterator at;  ///< the end where there is none
+  bool is_up_to_date = false;           ///< the models and runtimes are what they were, as far as it tells
+};
+
+/// The stored measurement of these sides in this setting with these inputs on this machine.
+StoredBenchmark find_stored(std::vector<Benchmark>& stored, const Benchmark& planned,
+                            const std::vector<DiffSide>& sides);
 
 /// The sides to measure again: none where all is there, those that failed where only they lack something, else all of them.
 std::vector<std::size_t> missing_sides(const Benchmark& stored, const BenchArguments& arguments);

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <system_error>
 #include <utility>
 
 #include "libonnxkit/base/system/atomic_file.h"
 #include "onnxkit/diagnostic.h"
 #include "tools/bench/resume.h"
+#include "tools/bench/resume_lock.h"
 #include "tools/interrupt.h"
 #include "tools/model_file.h"
 #include "tools/progress.h"
@@ -64,17 +66,20 @@ class Sweep {
     if (is_stopped()) return stopped();
     Benchmark planned = named;
     describe_inputs(planned, setup->inputs, arguments_.bench);
-    const auto known = find_stored(stored_, planned, setup->sides);
-    const std::vector<std::size_t> missing =
-        known == stored_.end() ? std::vector<std::size_t>() : missing_sides(*known, arguments_);
-    if (known != stored_.end() && missing.empty()) return *known;
-    const bool completes = known != stored_.end() && missing.size() < setup->sides.size();
+    if (!arguments_.resume.empty()) describe_setting(planned, setup->sides, arguments_.bench.context, runtimes_);
+    const auto [known, is_up_to_date] = find_stored(stored_, planned, setup->sides);
+    const bool is_known = known != stored_.end() && is_up_to_date;
+    const std::vector<std::size_t> missing = is_known ? missing_sides(*known, arguments_) : std::vector<std::size_t>();
+    if (is_known && missing.empty()) return *known;
+    const bool completes = is_known && missing.size() < setup->sides.size();
     if (completes) setup->sides = chosen(std::move(setup->sides), missing);
     auto measured = measure(*setup, planned);
     if (is_stopped() && completes) measured = *known;                 // what was there before is worth more
     if (measured && is_stopped()) measured->report.cancelled = true;  // whatever was left to do, such as judging
     if (!measured || measured->report.cancelled) return measured;
     if (completes) *measured = with_sides(*known, missing, *std::move(measured));
+    measured->fastest = fastest_of(*measured);
+    if (known != stored_.end() && !is_up_to_date) ++sweep_.outdated;
     if (known != stored_.end()) stored_.erase(known);
     stored_.push_back(*measured);
     keep();
@@ -102,7 +107,9 @@ class Sweep {
 
   void keep() {
     if (arguments_.resume.empty()) return;
-    auto kept = replace_file(arguments_.resume, bench_json(stored_));
+    std::vector<Benchmark> written = stored_;
+    for (Benchmark& one : written) one.is_kept = false;
+    auto kept = replace_file(arguments_.resume, bench_json(written));
     if (!kept && !sweep_.unkept) sweep_.unkept = kept.error();
   }
 
@@ -110,6 +117,7 @@ class Sweep {
   BenchArguments arguments_;
   const ThreadOptions& threads_;
   std::vector<Benchmark> stored_;
+  std::map<std::string, std::string> runtimes_;
   const std::vector<BenchPlan> plans_;
   Progress progress_;
   BenchSweep sweep_;
@@ -119,11 +127,21 @@ class Sweep {
 
 Result<BenchSweep> run_sweep(const BenchArguments& arguments, const ThreadOptions& threads) {
   std::vector<Benchmark> stored;
+  ResumeLock held;
+  if (!arguments.resume.empty()) {
+    auto lock = ResumeLock::take(arguments.resume);
+    if (!lock) return lock.error();
+    held = *std::move(lock);
+  }
   std::error_code unseen;
   if (!arguments.resume.empty() && std::filesystem::is_regular_file(arguments.resume, unseen)) {
     auto read = read_benchmarks(arguments.resume);
     if (!read) return read.error();
     stored = *std::move(read);
+    for (Benchmark& one : stored) {
+      one.is_kept = true;
+      if (!one.fastest) one.fastest = fastest_of(one);  // once, not at each writing
+    }
   }
   return Sweep(arguments, threads, std::move(stored)).run();
 }

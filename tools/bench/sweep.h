@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <vector>
 
@@ -12,6 +13,7 @@ struct BenchSweep {
   /// In the order of plans; one that could not be measured has its error as Benchmark::failure.
   std::vector<Benchmark> benchmarks;
   bool was_stopped = false;
+  std::size_t outdated = 0;     ///< that were measured again, since a model or a runtime had changed
   std::optional<Error> unkept;  ///< why a measurement could not be put where --resume says
 };
 

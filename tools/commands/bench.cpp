@@ -51,6 +51,19 @@ void print_remarks(const std::vector<Benchmark>& benchmarks, const BenchComparis
   if (comparison) std::fputs(comparison_text(*comparison, color_on(arguments.color, stderr)).c_str(), stderr);
 }
 
+/// "2 of 3 measurements come from done.json"
+void tell_kept(const BenchSweep& sweep, const BenchArguments& arguments) {
+  const auto kept =
+      std::count_if(sweep.benchmarks.begin(), sweep.benchmarks.end(), [](const Benchmark& one) { return one.is_kept; });
+  const std::size_t all = sweep.benchmarks.size();
+  if (kept > 0)
+    note(arguments.notes, fmt::format("{} of {} {} {} from {}\n", kept, all, all == 1 ? "measurement" : "measurements",
+                                      kept == 1 ? "comes" : "come", quote(arguments.resume)));
+  if (sweep.outdated > 0)
+    note(arguments.notes, fmt::format("{} of {} {} made again: a model or a runtime has changed since\n",
+                                      sweep.outdated, quote(arguments.resume), sweep.outdated == 1 ? "was" : "were"));
+}
+
 /// Prints what a sweep came to, and writes its files.
 Outcome finish_sweep(const BenchSweep& sweep, const std::vector<Benchmark>& baseline, double most,
                      const BenchArguments& arguments) {
@@ -60,6 +73,7 @@ Outcome finish_sweep(const BenchSweep& sweep, const std::vector<Benchmark>& base
   const BenchComparison* comparison = compared && *compared ? &**compared : nullptr;
   std::fputs(report_text(benchmarks, comparison, arguments).c_str(), stdout);
   if (arguments.format == BenchFormat::csv) print_remarks(benchmarks, comparison, arguments);
+  tell_kept(sweep, arguments);
   Outcome outcome = has_finding(benchmarks) ? Outcome::finding : Outcome::ok;
   if (compared) {
     const Outcome found = comparison ? finish_comparison(*comparison) : report_error(compared->error());
@@ -76,6 +90,8 @@ Outcome run_bench(BenchArguments& arguments, const CLI::App& command) {
   const ErrorReporter reporter = arguments.reporter();
   const auto most = share_named(arguments.max_slowdown);
   if (!most) return reporter(most.error());
+  if (command.count("--max-slowdown") > 0 && !arguments.compares && arguments.baseline.empty())
+    return reporter(make_error("usage", "--max-slowdown is for --baseline and --compare: there is nothing to compare"));
   if (arguments.compares) return run_comparison(arguments, command, *most);
   if (auto checked = check_options(arguments); !checked) return reporter(checked.error());
   auto context = Context::make({.schemas = arguments.inference.schemas, .workers = worker_settings(arguments.workers)});
@@ -88,6 +104,10 @@ Outcome run_bench(BenchArguments& arguments, const CLI::App& command) {
     auto read = read_benchmarks(arguments.baseline);
     if (!read) return reporter(read.error());
     baseline = *std::move(read);
+  }
+  expand_bench_models(arguments);
+  if (!arguments.baseline.empty()) {
+    if (auto checked = check_baseline(baseline, arguments); !checked) return reporter(checked.error());
   }
   const auto threads = check_backends(arguments);
   if (!threads) return reporter(threads.error());
@@ -181,7 +201,8 @@ void register_bench(CommandList& list) {
   CLI::App* command = list.app().add_subcommand("bench", "Measure how long models take on several backends");
   command
       ->add_option("MODEL", arguments->models,
-                   "Models: ONNX files, measured one after another; with BACKEND:FILE among them, such as "
+                   "Models: ONNX files, folders and patterns of them, measured one after another; with BACKEND:FILE "
+                   "among them, such as "
                    "torch:net.pt2 or openvino:net.onnx, all are measured together")
       ->type_name("")
       ->required();

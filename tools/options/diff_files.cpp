@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "libonnxkit/base/text/extension.h"
 #include "onnxkit/diagnostic.h"
 
 namespace onnxkit::tools {
@@ -35,11 +36,27 @@ bool is_trace(const fs::path& path) {
   return head.starts_with('{') && head.find("\"traceEvents\"") != head.npos;
 }
 
-/// `what` a file becomes, and whether that which is there is one.
-Result<void> check_replaced(const fs::path& path, bool (*is_one)(const fs::path&), const std::string& what) {
+/// The name of a new file says what it becomes; devices and pipes have any.
+Result<void> check_extension(const fs::path& path, const std::string& what,
+                             const std::vector<std::string>& extensions) {
   std::error_code fault;
-  if (!fs::is_regular_file(path, fault) || fs::file_size(path, fault) == 0 || is_one(path)) return check_new_file(path);
-  return cannot_write(path, "the " + what + " would replace a file that is not a " + what, "choose another name");
+  if (fs::exists(path, fault) && !fs::is_regular_file(path, fault)) return {};
+  if (std::find(extensions.begin(), extensions.end(), lower_extension(path)) != extensions.end()) return {};
+  Error error = make_error("unsupported-format", "the name of the file does not say that it is a " + what);
+  error.diagnostic.location.file = path.string();
+  for (const std::string& extension : extensions)
+    error.diagnostic.expected += (error.diagnostic.expected.empty() ? "a name that ends in " : " or ") + extension;
+  return error;
+}
+
+/// `what` a file becomes, and whether that which is there is one.
+Result<void> check_replaced(const fs::path& path, bool (*is_one)(const fs::path&), const std::string& what,
+                            const std::vector<std::string>& extensions) {
+  std::error_code fault;
+  if (fs::is_regular_file(path, fault) && fs::file_size(path, fault) != 0 && !is_one(path))
+    return cannot_write(path, "the " + what + " would replace a file that is not a " + what, "choose another name");
+  if (auto named = check_extension(path, what, extensions); !named) return named;
+  return check_new_file(path);
 }
 
 bool is_repro(const fs::path& folder) {
@@ -69,8 +86,8 @@ Result<void> check_new_file(const fs::path& path) {
                       "create it, or choose another one");
 }
 
-Result<void> check_report(const fs::path& path) { return check_replaced(path, is_page, "report"); }
-Result<void> check_trace(const fs::path& path) { return check_replaced(path, is_trace, "trace"); }
+Result<void> check_report(const fs::path& path) { return check_replaced(path, is_page, "report", {".html", ".htm"}); }
+Result<void> check_trace(const fs::path& path) { return check_replaced(path, is_trace, "trace", {".json"}); }
 
 Result<void> check_repro(const fs::path& folder, const std::vector<fs::path>& inputs) {
   std::error_code fault;

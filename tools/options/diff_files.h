@@ -10,7 +10,8 @@ namespace onnxkit::tools {
 /// Whether the folder of `path` is there. Error cannot-write.
 Result<void> check_new_file(const std::filesystem::path& path);
 
-/// Whether `path` may become a report: a new file in a folder that is there, an empty one, a page, or no regular file at all. Error cannot-write.
+/// Whether `path` may become a report: a new file in a folder that is there, an empty one, a page, or no regular file at all. Errors: cannot-write,
+/// unsupported-format for a name that is none of a page.
 Result<void> check_report(const std::filesystem::path& path);
 /// The same of a trace of bench.
 Result<void> check_trace(const std::filesystem::path& path);

@@ -147,4 +147,17 @@ Result<std::vector<NamedValue>> read_given(const Model& model, const std::vector
   return given;
 }
 
+Result<void> check_complete(const Model& model, const std::vector<RunInput>& inputs, const InputOptions& options) {
+  if (!options.given_only) return {};
+  const std::vector<std::string> needed = input_names(model);
+  for (const RunInput& input : inputs) {
+    if (input.value.kind != ValueKind::none || std::find(needed.begin(), needed.end(), input.name) == needed.end())
+      continue;
+    Error error = make_error("input-missing", "no value was given for the input " + quote(input.name));
+    error.diagnostic.help = "without --given-only inputs that are missing are generated";
+    return error;
+  }
+  return {};
+}
+
 }  // namespace onnxkit::tools

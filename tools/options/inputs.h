@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "onnxkit/model.h"
+#include "onnxkit/run.h"
 #include "onnxkit/value_file.h"
 
 namespace CLI {
@@ -29,5 +30,8 @@ void add_inputs(CLI::App& command, InputOptions& options);
 /// The values that the words name, which together must not name an input twice.
 Result<std::vector<NamedValue>> read_given(const Model& model, const std::vector<std::string>& words,
                                            const InputOptions& options);
+
+/// With --given-only: whether every input that needs a value has one. Error input-missing.
+Result<void> check_complete(const Model& model, const std::vector<RunInput>& inputs, const InputOptions& options);
 
 }  // namespace onnxkit::tools

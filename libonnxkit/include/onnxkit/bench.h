@@ -143,6 +143,18 @@ struct BenchReport {
   std::size_t starts = 1;  ///< of every side
 };
 
+/// The processor and memory of this machine, as reports name them.
+struct BenchMachine {
+  std::string processor;
+  int processors = 0;  ///< that this process may use
+  std::uint64_t memory_bytes = 0;
+};
+ONNXKIT_API BenchMachine bench_machine();
+
+/// Changes when the model of the side does: a hash of its file, or of a large file, a folder and external data that of sizes and times of change.
+/// Empty where nothing can be told.
+ONNXKIT_API std::string model_state(const DiffSide& side);
+
 /// Runs every side on the inputs, round by round in random order, until the figures are as precise as asked for. A side that cannot be started, loaded
 /// or run is reported as such and the others stand. Errors: no side, cancelled before anything was measured.
 ONNXKIT_API Result<BenchReport> bench(const std::vector<DiffSide>& sides, const InputSet& inputs,

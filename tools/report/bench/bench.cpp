@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 
 #include "tools/report/bench/bench_parts.h"
 #include "tools/report/diagnostics.h"
@@ -103,7 +104,8 @@ std::vector<std::string> bench_remarks(const Benchmark& benchmark) {
     }
     for (const std::string& note : side.notes) remarks.push_back(label + ": " + without_controls(note));
     if (!side.stationary && side.wall.runs > 0)
-      remarks.push_back(fmt::format("{}: times still changed after {} warm-up runs", label, side.warmups));
+      remarks.push_back(fmt::format("{}: times still changed after {} warm-up {}", label, side.warmups,
+                                    side.warmups == 1 ? "run" : "runs"));
   }
   const BenchSideReport* base = bench_base(report);
   if (base && base != &report.sides.front() && base != &report.sides.back())
@@ -177,7 +179,8 @@ bool is_same_setting(const Benchmark& a, const Benchmark& b) {
   const auto is_same = [](const BenchInput& one, const BenchInput& other) {
     return in_json(one.name) == in_json(other.name) && one.type == other.type;
   };
-  return a.model == b.model && a.batch == b.batch && a.threads == b.threads &&
+  const auto path_of = [](const Benchmark& one) { return std::filesystem::path(one.model).lexically_normal(); };
+  return path_of(a) == path_of(b) && a.batch == b.batch && a.threads == b.threads &&
          (a_types.empty() || b_types.empty() ||
           std::equal(a_types.begin(), a_types.end(), b_types.begin(), b_types.end(), is_same));
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,10 +16,13 @@ struct Benchmark {
   std::optional<std::int64_t> batch, threads;
   BenchReport report;
   std::optional<Error> failure = {};  ///< why nothing was measured; then `report` has no sides
+  bool is_kept = false;               ///< not measured now, but taken from what --resume holds
   // For --resume; older reports lack them.
   std::optional<std::uint64_t> seed = {};
   std::string input_values = {};  ///< a hash
   bool has_all_runs = false;
+  std::vector<std::string> model_states = {};            ///< of each side
+  std::map<std::string, std::string> runtimes = {};      ///< "ONNX Runtime 1.31.1", by the backend's name
   std::optional<std::vector<std::string>> fastest = {};  ///< as fastest_of tells, where that is known already
 };
 

@@ -236,6 +236,8 @@ Benchmark benchmark_from(const Json& json) {
   if (json.contains("seed")) benchmark.seed = json.at("seed").get<std::uint64_t>();
   benchmark.input_values = json.value("input_values", "");
   benchmark.has_all_runs = json.value("all_runs", false);
+  benchmark.model_states = json.value("model_states", std::vector<std::string>());
+  benchmark.runtimes = json.value("runtimes", std::map<std::string, std::string>());
   if (json.contains("fastest")) benchmark.fastest = json.at("fastest").get<std::vector<std::string>>();
   benchmark.batch = integer_in(json, "batch");
   benchmark.threads = integer_in(json, "threads");
@@ -297,6 +299,9 @@ Json benchmark_json(const Benchmark& benchmark) {
   if (benchmark.seed) json["seed"] = *benchmark.seed;
   if (!benchmark.input_values.empty()) json["input_values"] = benchmark.input_values;
   if (benchmark.has_all_runs) json["all_runs"] = true;
+  if (!benchmark.model_states.empty()) json["model_states"] = benchmark.model_states;
+  if (!benchmark.runtimes.empty()) json["runtimes"] = benchmark.runtimes;
+  if (benchmark.is_kept) json["kept"] = true;
   if (benchmark.failure) json["failure"] = failure_json("model", *benchmark.failure);
   if (const BenchSideReport* base = bench_base(report); base && sides.size() > 1) json["ratios_to"] = base->label;
   if (!report.sides.empty()) json["fastest"] = fastest_of(benchmark);
