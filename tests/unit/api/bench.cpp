@@ -4,10 +4,14 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
 #include <memory>
 
 #include "tests/unit/support/models.h"
 #include "tests/unit/support/tensors.h"
+#include "tests/unit/temp_folder.h"
 
 namespace onnxkit::tests::api_bench {
 namespace {
@@ -140,6 +144,64 @@ TEST_CASE("bench: starts are left out where their rounds do not fit the time") {
   const Measured found = measured(2, options);
   CHECK(found.report.starts == 1);
   CHECK(found.loadings == 2);
+}
+
+TEST_CASE("the state of a model changes with its content, and with the size or time of what it refers to") {
+  const TempFolder folder;
+  const auto path = folder.path() / "net.onnx";
+  const auto write = [&](const char* value) {
+    const Model model = parse_model(opset_17 + "main (float[2] x) => (float[2] y) <float[2] w = {1, " + value +
+                                    "}> { y = Add (x, w) }");
+    SaveOptions options;
+    options.weights = Weights::extract;
+    options.threshold = 0;
+    options.sidecar = "net.data";
+    REQUIRE(write_model(model, path, options));
+  };
+  const auto state = [&] {
+    DiffSide side;
+    auto model = read_model(path);
+    REQUIRE(model);
+    side.model = std::make_shared<const Model>(*std::move(model));
+    return model_state(side);
+  };
+  write("2");
+  const std::string before = state();
+  CHECK(!before.empty());
+  CHECK(state() == before);
+  std::filesystem::last_write_time(path, std::filesystem::file_time_type::clock::now() - std::chrono::hours(1));
+  CHECK(state() == before);
+  std::filesystem::last_write_time(folder.path() / "net.data",
+                                   std::filesystem::file_time_type::clock::now() - std::chrono::hours(1));
+  const std::string touched = state();
+  CHECK(touched != before);
+  std::ofstream(folder.path() / "net.data", std::ios::app) << "more";
+  CHECK(state() != touched);
+
+  DiffSide foreign;
+  foreign.path = folder.path();
+  const std::string folder_before = model_state(foreign);
+  CHECK(!folder_before.empty());
+  std::ofstream(folder.path() / "another") << "file";
+  CHECK(model_state(foreign) != folder_before);
+  foreign.path = folder.path() / "another";
+  const std::string file_before = model_state(foreign);
+  std::ofstream(foreign.path) << "fila";
+  CHECK(model_state(foreign) != file_before);
+  foreign.path = folder.path() / "none";
+  CHECK(model_state(foreign).empty());
+}
+
+TEST_CASE("the state of a model from memory is that of its content") {
+  const auto state = [](const char* op) {
+    DiffSide side;
+    side.model = std::make_shared<const Model>(
+        parse_model(opset_17 + "main (float[2] x) => (float[2] y) { y = " + op + " (x) }"));
+    return model_state(side);
+  };
+  CHECK(!state("Exp").empty());
+  CHECK(state("Exp") == state("Exp"));
+  CHECK(state("Exp") != state("Log"));
 }
 
 }  // namespace onnxkit::tests::api_bench
