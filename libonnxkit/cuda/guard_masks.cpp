@@ -117,21 +117,14 @@ MaybeRange range_of(const Step& map) {
   return known.back();
 }
 
-bool is_equal(const Instruction& a, const Instruction& b) {
-  return a.operation == b.operation && a.lane == b.lane && std::equal(a.operands, a.operands + 3, b.operands) &&
-         a.index == b.index && a.real == b.real && a.integer == b.integer && a.type == b.type &&
-         a.is_float32 == b.is_float32;
-}
-
 /// Whether two maps write the same numbers.
 bool is_equal(const Step& a, const Step& b) {
   const auto code = [](const Step& step) -> const std::vector<Instruction>& {
     return static_cast<const plan::MapParameters&>(*step.parameters).expression.code();
   };
-  const auto same = [](const Instruction& x, const Instruction& y) { return is_equal(x, y); };
-  return a.inputs == b.inputs && std::equal(code(a).begin(), code(a).end(), code(b).begin(), code(b).end(), same) &&
-         a.outputs[0].dims == b.outputs[0].dims && a.outputs[0].type == b.outputs[0].type &&
-         a.outputs[0].strides == b.outputs[0].strides && a.outputs[0].offset == b.outputs[0].offset;
+  return a.inputs == b.inputs && code(a) == code(b) && a.outputs[0].dims == b.outputs[0].dims &&
+         a.outputs[0].type == b.outputs[0].type && a.outputs[0].strides == b.outputs[0].strides &&
+         a.outputs[0].offset == b.outputs[0].offset;
 }
 
 /// A mask that has been seen to.

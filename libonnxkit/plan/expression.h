@@ -93,6 +93,8 @@ struct Instruction {
   ElementType type = ElementType::undefined;
   bool is_float32 =
       false;  ///< the operator is defined by float32 here: with f64 in place of f32 the result is rounded to it
+
+  friend bool operator==(const Instruction&, const Instruction&) = default;
 };
 
 /// A list of instructions, each of earlier ones; the last is the result.

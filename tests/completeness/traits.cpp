@@ -42,16 +42,27 @@ std::string noise_text(const std::optional<NoiseRule>& rule) {
   return text;
 }
 
-const char* cost_text(checker::CostFunction cost) {
+std::string cost_text(checker::CostFunction cost) {
   namespace known = checker::cost;
-  return !cost                                    ? "-"
-         : cost == &known::convolution            ? "convolution"
-         : cost == &known::quantized_convolution  ? "quantized-convolution"
-         : cost == &known::transposed_convolution ? "transposed-convolution"
-         : cost == &known::matmul                 ? "matmul"
-         : cost == &known::gemm                   ? "gemm"
-         : cost == &known::recurrent              ? "recurrent"
-                                                  : "its own";
+  const std::pair<checker::CostFunction, const char*> names[] = {
+      {nullptr, "-"},
+      {known::convolution, "convolution"},
+      {known::quantized_convolution, "quantized-convolution"},
+      {known::transposed_convolution, "transposed-convolution"},
+      {known::matmul, "matmul"},
+      {known::gemm, "gemm"},
+      {known::recurrent, "recurrent"},
+      {known::einsum, "einsum"},
+      {known::attention, "attention"},
+      {known::flex_attention, "flex-attention"},
+      {known::multi_head_attention, "multi-head-attention"},
+      {known::group_query_attention, "group-query-attention"},
+      {known::projected_attention<4>, "projected-attention past 4"},
+      {known::projected_attention<8>, "projected-attention past 8"},
+      {known::unknown, "unknown"}};
+  const auto found =
+      std::find_if(std::begin(names), std::end(names), [cost](const auto& one) { return one.first == cost; });
+  return found == std::end(names) ? "its own" : found->second;
 }
 
 const char* name_of(Role role) {

@@ -99,7 +99,8 @@ std::vector<std::string> bench_remarks(const Benchmark& benchmark) {
       remarks.push_back(label + ": " + without_controls(side.failure->diagnostic.message));
       continue;
     }
-    if (bench_is_wrong(side) || !side.verdict) {
+    const bool is_plain = side.verdict == Verdict::identical || side.verdict == Verdict::rounding;
+    if (!is_plain || bench_is_wrong(side)) {
       if (!side.why.empty()) remarks.push_back(label + ": " + without_controls(side.why));
     }
     for (const std::string& note : side.notes) remarks.push_back(label + ": " + without_controls(note));
