@@ -1,5 +1,4 @@
 #include "libonnxkit/bench/bench.h"
-#include "libonnxkit/base/system/cgroup.h"
 
 #include <sys/resource.h>
 
@@ -19,6 +18,7 @@
 
 #include "libonnxkit/bench/costs.h"
 #include "libonnxkit/bench/gpus.h"
+#include "libonnxkit/bench/judge.h"
 #include "libonnxkit/bench/machine.h"
 #include "libonnxkit/bench/profile.h"
 #include "libonnxkit/bench/roof.h"
@@ -143,7 +143,7 @@ class Measurement {
     if (report_.cancelled && std::all_of(report_.sides.begin(), report_.sides.end(),
                                          [](const BenchSideReport& side) { return side.rounds.empty(); }))
       return make_error("cancelled", "the measurement was stopped");
-    if (options_.judges && !report_.cancelled) judge();
+    if (options_.judges && !report_.cancelled) judge_all();
     stopped();
     return std::move(report_);
   }
@@ -470,7 +470,7 @@ class Measurement {
   }
 
   /// The outputs of measured runs against the reference, each by the arithmetic that its side says it computes in.
-  void judge() {
+  void judge_all() {
     const auto with_model = std::find_if(contenders_.begin(), contenders_.end(),
                                          [](const Contender& contender) { return contender.source->model; });
     for (Contender& contender : contenders_) {
@@ -481,61 +481,13 @@ class Measurement {
         continue;
       }
       if (stopped()) return;
-      if (auto reason = reason_not_to_judge(contender)) {
+      if (auto reason = benching::reason_not_to_judge(inputs_, contender.outputs)) {
         side.why = *std::move(reason);
         continue;
       }
       step("judging " + side.label);
-      DiffSide reference, recorded;
-      reference.backend = reference.label = "reference";
-      reference.model = with_model->source->model;
-      recorded.backend = "recorded";
-      recorded.label = side.label;
-      recorded.answers = {contender.outputs};
-      DiffOptions options = diff_;
-      options.warmup = 0;
-      if (const auto profile = profile_named(side.arithmetic)) options.profiles = profiles_of(*profile);
-      const auto compared = diff({std::move(reference), std::move(recorded)}, {inputs_}, options);
-      take_verdict(compared, side);
+      benching::judge(with_model->source->model, inputs_, contender.outputs, diff_, side);
     }
-  }
-
-  /// The reference and its perturbed runs hold some tens of copies of inputs and outputs.
-  std::optional<std::string> reason_not_to_judge(const Contender& contender) const {
-    constexpr double copies = 32, part = 0.5;
-    double bytes = 0;
-    for (const auto* values : {&inputs_.values, &contender.outputs})
-      for (const NamedValue& value : *values) bytes += static_cast<double>(value.value.tensor.bytes().size());
-    const double needed = copies * bytes, usable = part * static_cast<double>(usable_memory());
-    if (needed <= usable) return std::nullopt;
-    return fmt::format(
-        "with the reference inputs and outputs would take about {:.0f} GB of memory, half of this machine's is {:.0f}",
-        1e-9 * needed, 1e-9 * usable);
-  }
-
-  static void take_verdict(const Result<DiffReport>& compared, BenchSideReport& side) {
-    const bool was_cancelled = compared ? compared->cancelled : compared.error().kind == ErrorKind::cancelled;
-    if (was_cancelled) return;  // it was not judged, and the report says that it was cancelled
-    if (!compared) {
-      side.why = compared.error().diagnostic.message;
-      return;
-    }
-    for (const SideReport& one : compared->sides) {
-      if (!one.failure) continue;
-      side.why = fmt::format("{}: {}", one.label, one.failure->diagnostic.message);
-      return;
-    }
-    side.verdict = compared->sides.back().verdict;
-    for (const OutputDiff& output : compared->sides.back().outputs)
-      if (output.verdict == *side.verdict) side.why = reason_of(output);
-  }
-
-  /// Of a finding where the comparison says none: how far off the output is.
-  static std::string reason_of(const OutputDiff& output) {
-    const bool is_finding = output.verdict == Verdict::not_rounding || output.verdict == Verdict::beyond;
-    if (!is_finding || !output.why.empty() || !output.metrics) return output.why;
-    return fmt::format("{} deviates by at most {:.3g}, {:.2g} % of its range", quote(output.name),
-                       output.metrics->max_absolute, 100 * output.metrics->range_relative);
   }
 
   const BenchOptions& options_;

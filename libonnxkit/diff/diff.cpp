@@ -17,6 +17,7 @@
 #include "libonnxkit/diff/outputs.h"
 #include "libonnxkit/diff/passes.h"
 #include "libonnxkit/diff/side.h"
+#include "libonnxkit/diff/verdict_reasons.h"
 #include "libonnxkit/exec/passes_option.h"
 #include "libonnxkit/ir/model.h"
 
@@ -441,52 +442,8 @@ class Comparison {
     return std::nullopt;
   }
 
-  /// Between two ONNX models another order of axes is a difference; only other frameworks have layouts of their own.
-  static void refuse_moved(const std::vector<std::string>& moved, std::vector<OutputDiff>& outputs) {
-    for (OutputDiff& output : outputs) {
-      if (std::find(moved.begin(), moved.end(), output.name) == moved.end()) continue;
-      output.verdict = Verdict::mismatch;
-      output.why = "the axes differ in order";
-    }
-  }
-
-  /// What is drawn at random differs on every side; with a seed, on every backend.
   void leave_random(std::vector<OutputDiff>& outputs, std::size_t i) const {
-    const std::string &side = sides_[i].backend, &base = sides_[report_.base].backend;
-    for (OutputDiff& output : outputs) {
-      const auto draw = random_.find(output.name.substr(0, output.name.find_first_of("[")));
-      if (draw == random_.end() || (draw->second.seeded && side == base)) continue;
-      if (output.verdict != Verdict::not_rounding && output.verdict != Verdict::rounding &&
-          output.verdict != Verdict::undecidable)
-        continue;
-      output.verdict = Verdict::not_compared;
-      output.profile.reset();
-      output.why =
-          draw->second.seeded
-              ? fmt::format("it is computed from {}, which draws different numbers on every backend", draw->second.op)
-              : fmt::format("it is computed from {} without a seed, which draws different numbers on every side",
-                            draw->second.op);
-    }
-  }
-
-  /// A quantizer's error is more than the steps of its arithmetic, and what it may cost is for people to say.
-  void report_quantized(std::vector<OutputDiff>& outputs, std::size_t i) const {
-    if (!is_other_model(i, report_.base) || !traits_[i].profiles.contains(Profile::int8)) return;
-    for (OutputDiff& output : outputs) {
-      if (output.verdict == Verdict::not_rounding && output.why.empty())
-        output.why =
-            "the model is quantized, and its quantization error exceeds rounding; a tolerance or the task's "
-            "metrics show whether it matters";
-    }
-  }
-
-  static void report_absent(const std::map<std::string, std::string>& absent, std::vector<OutputDiff>& outputs) {
-    for (OutputDiff& output : outputs) {
-      const auto found = absent.find(output.name);
-      if (found == absent.end() || output.verdict == Verdict::identical) continue;
-      output.verdict = Verdict::mismatch;
-      output.why = found->second;
-    }
+    diffing::leave_random(outputs, random_, sides_[i].backend == sides_[report_.base].backend);
   }
 
   /// What outputs of a side are judged by; views of what the caller has.
@@ -561,10 +518,11 @@ class Comparison {
         compared = diffing::compare_outputs(criteria, run->outputs, options_);
       }
       if (is_stopped()) return;  // the noise floor may lack samples
-      if (sides_[i].model && sides_[report_.base].model) refuse_moved(run->moved, *compared);
-      report_absent(run->absent, *compared);
+      if (sides_[i].model && sides_[report_.base].model) diffing::refuse_moved(run->moved, *compared);
+      diffing::report_absent(run->absent, *compared);
       leave_random(*compared, i);
-      report_quantized(*compared, i);
+      if (is_other_model(i, report_.base) && traits_[i].profiles.contains(Profile::int8))
+        diffing::report_quantized(*compared);
       side.outputs.insert(side.outputs.end(), std::make_move_iterator(compared->begin()),
                           std::make_move_iterator(compared->end()));
       report_.compared = true;

@@ -138,6 +138,22 @@ TEST_CASE("normalization of rows, with and without mean, scale and bias") {
   });
 }
 
+// No operator case: the same with single operators, as older opsets have it, overflows by their definition.
+TEST_CASE("the root mean square of numbers whose squares float32 does not hold") {
+  ThreadPool one(1);
+  on_each_isa([&](const cpu::Isa& isa) {
+    for (const float factor : {1e20F, 1e-22F, 1.0F}) {
+      const Floats from = {1 * factor, 2 * factor, -3 * factor, 4 * factor};
+      Floats to = filled(4);
+      cpu::Normalization norm;
+      norm.centers = false;
+      cpu::normalize_rows(one, {from.data(), 4, to.data(), 4, 1, 4}, norm, isa);
+      for (std::size_t j = 0; j < 4; ++j)
+        CHECK(std::abs(double{to[j]} - double{from[j]} / double{factor} / std::sqrt(7.5)) < 1e-6);
+    }
+  });
+}
+
 TEST_CASE("reductions of rows and of columns") {
   using cpu::Reduction;
   ThreadPool one(1), three(3);

@@ -1,0 +1,68 @@
+#include "libonnxkit/bench/judge.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "libonnxkit/base/system/cgroup.h"
+#include "onnxkit/diagnostic.h"
+
+namespace onnxkit::benching {
+namespace {
+
+std::uint64_t bytes_of_value(const Value& value) {
+  std::uint64_t bytes = value.is_tensor() || value.kind == ValueKind::map ? value.tensor.bytes().size() : 0;
+  for (const Value& item : value.items) bytes += bytes_of_value(item);
+  return bytes;
+}
+
+/// Of a finding where the comparison says none: how far off the output is.
+std::string reason_of(const OutputDiff& output) {
+  const bool is_finding = output.verdict == Verdict::not_rounding || output.verdict == Verdict::beyond;
+  if (!is_finding || !output.why.empty() || !output.metrics) return output.why;
+  return fmt::format("{} deviates by at most {:.3g}, {:.2g} % of its range", quote(output.name),
+                     output.metrics->max_absolute, 100 * output.metrics->range_relative);
+}
+
+}  // namespace
+
+std::optional<std::string> reason_not_to_judge(const InputSet& inputs, const std::vector<NamedValue>& outputs) {
+  constexpr double copies = 32, part = 0.5;
+  double bytes = 0;
+  for (const auto* values : {&inputs.values, &outputs})
+    for (const NamedValue& value : *values) bytes += static_cast<double>(bytes_of_value(value.value));
+  const double needed = copies * bytes, usable = part * static_cast<double>(usable_memory());
+  if (needed <= usable) return std::nullopt;
+  return fmt::format(
+      "with the reference inputs and outputs would take about {:.0f} GB of memory, half of this machine's is {:.0f}",
+      1e-9 * needed, 1e-9 * usable);
+}
+
+void judge(std::shared_ptr<const Model> model, const InputSet& inputs, const std::vector<NamedValue>& outputs,
+           DiffOptions options, BenchSideReport& side) {
+  DiffSide reference, recorded;
+  reference.backend = reference.label = "reference";
+  reference.model = std::move(model);
+  recorded.backend = "recorded";
+  recorded.label = side.label;
+  recorded.answers = {outputs};
+  options.warmup = 0;
+  if (const auto profile = profile_named(side.arithmetic)) options.profiles = profiles_of(*profile);
+  const auto compared = diff({std::move(reference), std::move(recorded)}, {inputs}, options);
+  const bool was_cancelled = compared ? compared->cancelled : compared.error().kind == ErrorKind::cancelled;
+  if (was_cancelled) return;
+  if (!compared) {
+    side.why = compared.error().diagnostic.message;
+    return;
+  }
+  for (const SideReport& one : compared->sides) {
+    if (!one.failure) continue;
+    side.why = fmt::format("{}: {}", one.label, one.failure->diagnostic.message);
+    return;
+  }
+  side.verdict = compared->sides.back().verdict;
+  for (const OutputDiff& output : compared->sides.back().outputs)
+    if (output.verdict == *side.verdict) side.why = reason_of(output);
+}
+
+}  // namespace onnxkit::benching
