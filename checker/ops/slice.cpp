@@ -176,7 +176,9 @@ class Slice {
     // A slice starts at 0 at the lowest; before that, at -1, lies only the end of an empty axis.
     const Dim position = from_begin(start, size);
     const bool inside = !position.is_unknown() && dims_.always_at_least(position, -1);
-    const Dim begin = from_end ? last : clamped(position, inside ? -1 : 0, last);
+    const bool stays = inside && (position == last || dims_.always_at_least(position, 0));
+    const Dim lowest = stays ? Dim(-1) : inside ? dims_.min(last, 0) : Dim(0);
+    const Dim begin = from_end ? last : clamped(position, lowest, last);
     const Dim stop = to_begin ? Dim(-1) : clamped(from_begin(end, size), -1, last);
     const Dim count = dims_.max(dims_.ceil_div(dims_.sub(begin, stop), -step.constant()), 0);
     return inside || from_end ? count : dims_.min(count, size);

@@ -87,6 +87,7 @@ std::optional<Step> joined_maps(const Step& map, const Step& producer, std::size
   joined.inputs.insert(joined.inputs.end(), producer.inputs.begin(), producer.inputs.end());
   joined.nodes = joined_nodes(producer, map);
   joined.parameters = std::move(parameters);
+  merge_operands(joined);
   return joined;
 }
 

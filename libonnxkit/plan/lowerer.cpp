@@ -137,7 +137,9 @@ void Lowerer::add_map(const Expression& expression, std::vector<View> inputs, co
   for (View& input : inputs) input = broadcast_to(input, output.dims);
   auto parameters = std::make_shared<MapParameters>();
   parameters->expression = expression;
-  add_step({.kind = map_step, .inputs = std::move(inputs), .outputs = {output}, .parameters = std::move(parameters)});
+  Step map{.kind = map_step, .inputs = std::move(inputs), .outputs = {output}, .parameters = std::move(parameters)};
+  merge_operands(map);
+  add_step(std::move(map));
 }
 
 Unlowered Lowerer::refusal_of_backend(std::size_t first) const {

@@ -27,6 +27,19 @@ std::shared_ptr<const Parameters> ConvolutionParameters::with_elementwise(Expres
   return with(*this, &ConvolutionParameters::epilogue, std::move(other));
 }
 
+void merge_operands(Step& map) {
+  std::vector<View> kept;
+  std::vector<std::size_t> numbers;
+  for (const View& input : map.inputs) {
+    const auto known = std::find(kept.begin(), kept.end(), input);
+    numbers.push_back(static_cast<std::size_t>(known - kept.begin()));
+    if (known == kept.end()) kept.push_back(input);
+  }
+  if (kept.size() == map.inputs.size()) return;
+  map.inputs = std::move(kept);
+  map.parameters = map.parameters->with_elementwise(map.parameters->elementwise()->renumbered(numbers));
+}
+
 std::vector<bool> exact_buffers(const Plan& plan) {
   std::vector<bool> is_exact(plan.buffers.size(), false);
   for (const Step& step : plan.steps) {

@@ -214,6 +214,9 @@ struct HostParameters : Parameters {
   std::string text() const override { return op + ": " + said(); }
 };
 
+/// Operands of a map that are the same become one, so that one reader of a value is seen as one.
+void merge_operands(Step& map);
+
 /// By buffer: an operand of some step that keeps its type in every precision. Masks do, whose lowest numbers are infinite in float16, and states of
 /// recurrences, which are rounded once for every point in time.
 std::vector<bool> exact_buffers(const Plan& plan);

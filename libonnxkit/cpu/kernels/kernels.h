@@ -162,7 +162,7 @@ void reduce_rows(ThreadPool& threads, Reduction reduction, const float* from, st
 /// to[j] = what column j is reduced to; a global average pooling of one image when rows are its pixels.
 void reduce_columns(ThreadPool& threads, Reduction reduction, const float* from, std::int64_t row_stride,
                     std::int64_t rows, std::int64_t columns, float* to, const Isa& isa = best_isa());
-/// The same for doubles and integers, which wrap. Sums of doubles keep what additions round off.
+/// The same for doubles, and for integers, which wrap and have no mean. Sums of doubles keep what additions round off.
 void reduce_rows(ThreadPool& threads, Reduction reduction, const double* from, std::int64_t row_stride,
                  std::int64_t rows, std::int64_t columns, double* to, const Isa& isa = best_isa());
 void reduce_columns(ThreadPool& threads, Reduction reduction, const double* from, std::int64_t row_stride,

@@ -1,5 +1,6 @@
 // How an expression becomes a program: what holds each number, then registers.
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <optional>
 
@@ -158,7 +159,7 @@ class Holder {
     if (choice.lane == Lane::i64) return std::nullopt;
     const Instruction &test = code_[choice.operands[0]], &yes = code_[choice.operands[1]];
     const bool clears = test.operation == Operation::is_nan && test.operands[0] == choice.operands[2] &&
-                        yes.operation == Operation::constant && yes.real == 0;
+                        yes.operation == Operation::constant && yes.real == 0 && !std::signbit(yes.real);
     return clears ? std::optional(operand(choice, 2)) : std::nullopt;
   }
 

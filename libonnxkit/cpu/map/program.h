@@ -45,7 +45,7 @@ class Program {
   /// Lines in order, the last gives the result.
   Program(std::vector<Line> lines, std::size_t registers, const Conversion& result)
       : lines_(std::move(lines)), registers_(registers), result_(result) {}
-  /// `inputs`: the stored type of each. `one_for_all`: those whose both strides are 0 in every block. Error not-supported.
+  /// `inputs`: the stored type of each. `one_for_all`: those that are one number within every block. Error not-supported.
   static Result<Program> make(const plan::Expression& expression, std::span<const ElementType> inputs,
                               std::span<const bool> one_for_all, ElementType result);
 

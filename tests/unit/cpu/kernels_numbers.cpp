@@ -84,6 +84,9 @@ TEST_CASE("reductions of doubles keep what additions round off, and NaN") {
     return i % 61 == 60 ? NAN : i % 2 == 0 ? -0.0 : -1.0;
   });
   check_reductions<double>({Reduction::sum}, [](int64_t i) { return i % 5 == 0 ? INFINITY : 1.0; });
+  // One running product or sum stays within what a double holds, those of every second number do not.
+  check_reductions<double>({Reduction::product}, [](int64_t i) { return i % 2 == 0 ? 0x1p600 : 0x1p-600; });
+  check_reductions<double>({Reduction::sum}, [](int64_t i) { return i % 2 == 0 ? 1e308 : -1e308; });
 }
 
 TEST_CASE("reductions of integers wrap") {

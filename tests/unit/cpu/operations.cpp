@@ -126,6 +126,20 @@ TEST_CASE("cpu: remainders are exact, or left to the C library") {
   });
 }
 
+TEST_CASE("cpu: truth values of a caller may be other than 0 and 1") {
+  on_each_table([](const cpu::OperationTable& table) {
+    const std::uint8_t bytes[] = {0, 1, 2, 255, 128};
+    float reals[5];
+    std::int64_t integers[5];
+    table.convert(Held::truth, Held::f32)(reals, bytes, nullptr, nullptr, 5, apart);
+    table.convert(Held::truth, Held::i64)(integers, bytes, nullptr, nullptr, 5, apart);
+    for (int i = 0; i < 5; ++i) {
+      CHECK(reals[i] == (i == 0 ? 0 : 1));
+      CHECK(integers[i] == (i == 0 ? 0 : 1));
+    }
+  });
+}
+
 TEST_CASE("cpu: conversions give the same bits on each instruction set") {
   const Floats from = any_floats(100'003, 1);
   const auto count = static_cast<std::int64_t>(from.size());
