@@ -19,6 +19,8 @@ BenchMachine bench_machine() { return benching::machine_here(); }
 
 std::string model_state(const DiffSide& side) { return benching::model_state(side); }
 
+std::string inputs_state(const InputSet& inputs) { return benching::inputs_state(inputs); }
+
 void summarize(BenchSideReport& side, const std::vector<BenchRound>& base, std::uint64_t seed) {
   benching::summarize(side, base, seed);
 }

@@ -118,10 +118,10 @@ class Measurement {
     report_.sides.resize(sides.size());
     report_.inputs = inputs.name;
     report_.input_types = inputs_of(inputs);
-    const MachineDesc machine = MachineDesc::here();
+    const BenchMachine machine = machine_here();
     report_.processor = machine.processor;
     report_.processors = machine.processors;
-    report_.memory_bytes = machine.memory;
+    report_.memory_bytes = machine.memory_bytes;
     for (std::size_t i = 0; i < sides.size(); ++i) {
       Contender& contender = contenders_.emplace_back();
       contender.source = &sides[i];

@@ -11,6 +11,7 @@ void summarize(BenchSideReport& side, const std::vector<BenchRound>& base, std::
 
 BenchMachine machine_here();
 std::string model_state(const DiffSide& side);
+std::string inputs_state(const InputSet& inputs);
 
 std::optional<Ratio> change_of(const std::vector<BenchRound>& after, const std::vector<BenchRound>& before,
                                std::uint64_t seed);

@@ -95,14 +95,14 @@ void MachineState::leave_out(const MachineState& from, const MachineState& to) {
   wall += to.wall - from.wall;
 }
 
-MachineDesc MachineDesc::here() {
-  MachineDesc desc;
+BenchMachine machine_here() {
+  BenchMachine desc;
   desc.processor = field_of("/proc/cpuinfo", "model name");
   cpu_set_t set;
   CPU_ZERO(&set);
   if (sched_getaffinity(0, sizeof set, &set) == 0) desc.processors = CPU_COUNT(&set);
   const long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGE_SIZE);
-  if (pages > 0 && size > 0) desc.memory = static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(size);
+  if (pages > 0 && size > 0) desc.memory_bytes = static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(size);
   return desc;
 }
 

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "libonnxkit/bench/bench.h"
+
 namespace onnxkit::benching {
 
 /// What the machine did so far, from /proc and /sys. What a system does not tell stays 0 or empty.
@@ -18,14 +20,6 @@ struct MachineState {
   static MachineState now();
   /// Moves a state that was taken earlier, so that what happened between the two is not counted as being behind it.
   void leave_out(const MachineState& from, const MachineState& to);
-};
-
-struct MachineDesc {
-  std::string processor;
-  int processors = 0;        ///< that this process may use
-  std::uint64_t memory = 0;  ///< bytes
-
-  static MachineDesc here();
 };
 
 /// Memory that was freed goes back to the system, so that what uses it next makes the process grow.

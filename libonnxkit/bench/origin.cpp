@@ -1,14 +1,15 @@
-#include <fmt/core.h>
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <span>
 #include <string_view>
 
+#include <fmt/format.h>
+
 #include "libonnxkit/bench/bench.h"
-#include "libonnxkit/bench/machine.h"
 #include "libonnxkit/formats/frame/data_users.h"
 #include "libonnxkit/formats/frame/save.h"
 
@@ -17,19 +18,20 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// FNV-1a, eight bytes at a time: it tells other data, not an adversary's. What is added in other pieces gives another hash.
-class StateHash {
+/// FNV-1a, eight bytes at a time: it tells other data, not an adversary's. What is added in other pieces gives another one.
+class Fingerprint {
  public:
-  void add(std::string_view bytes) {
+  void add(std::span<const std::byte> bytes) {
     add_word(bytes.size());
     while (!bytes.empty()) {
       std::uint64_t word = 0;
       const std::size_t taken = std::min(bytes.size(), sizeof word);
       std::memcpy(&word, bytes.data(), taken);
       add_word(word);
-      bytes.remove_prefix(taken);
+      bytes = bytes.subspan(taken);
     }
   }
+  void add(std::string_view text) { add(std::as_bytes(std::span(text))); }
   void add_word(std::uint64_t word) {
     hash_ = (hash_ ^ word) * 0x100000001b3;
     hash_ ^= hash_ >> 29;  // the product alone carries nothing downwards
@@ -40,8 +42,16 @@ class StateHash {
   std::uint64_t hash_ = 0xcbf29ce484222325;
 };
 
+void add_value(const Value& value, Fingerprint& fingerprint) {
+  if (value.is_tensor() || value.kind == ValueKind::map) {
+    fingerprint.add(value.tensor.bytes());
+    for (const std::string& text : value.tensor.strings()) fingerprint.add(text);
+  }
+  for (const Value& item : value.items) add_value(item, fingerprint);
+}
+
 /// Size and time of change, for what is too large to read again.
-void add_times(const fs::path& path, StateHash& hash) {
+void add_times(const fs::path& path, Fingerprint& hash) {
   struct stat found {};
   if (::stat(path.c_str(), &found) != 0) return hash.add("missing");
   hash.add_word(static_cast<std::uint64_t>(found.st_size));
@@ -49,7 +59,7 @@ void add_times(const fs::path& path, StateHash& hash) {
   hash.add_word(static_cast<std::uint64_t>(found.st_mtim.tv_nsec));
 }
 
-void add_file(const fs::path& path, StateHash& hash) {
+void add_file(const fs::path& path, Fingerprint& hash) {
   constexpr std::uintmax_t most_read = std::uintmax_t{64} << 20;
   constexpr std::size_t block = std::size_t{1} << 16;
   std::error_code fault;
@@ -64,7 +74,7 @@ void add_file(const fs::path& path, StateHash& hash) {
 }
 
 /// All files below it, in the order of their names.
-void add_folder(const fs::path& folder, StateHash& hash) {
+void add_folder(const fs::path& folder, Fingerprint& hash) {
   std::vector<fs::path> files;
   std::error_code fault;
   fs::recursive_directory_iterator at(folder, fs::directory_options::skip_permission_denied, fault);
@@ -76,7 +86,7 @@ void add_folder(const fs::path& folder, StateHash& hash) {
   }
 }
 
-bool add_path(const fs::path& path, StateHash& hash) {
+bool add_path(const fs::path& path, Fingerprint& hash) {
   std::error_code fault;
   if (fs::is_directory(path, fault)) return add_folder(path, hash), true;
   if (!fs::is_regular_file(path, fault)) return false;
@@ -84,7 +94,7 @@ bool add_path(const fs::path& path, StateHash& hash) {
 }
 
 /// Of a model that came through a pipe: what would be written.
-bool add_model(const ir::Model& model, StateHash& hash) {
+bool add_model(const ir::Model& model, Fingerprint& hash) {
   SaveOptions options;
   options.format = "binary";
   const ByteSink sink = [&hash](std::string_view bytes) -> Result<void> {
@@ -96,13 +106,8 @@ bool add_model(const ir::Model& model, StateHash& hash) {
 
 }  // namespace
 
-BenchMachine machine_here() {
-  MachineDesc here = MachineDesc::here();
-  return {std::move(here.processor), here.processors, here.memory};
-}
-
 std::string model_state(const DiffSide& side) {
-  StateHash hash;
+  Fingerprint hash;
   if (!side.model) return add_path(side.path, hash) ? hash.text() : std::string();
   const ir::Model& model = side.model->ir();
   if (!add_path(model.path, hash) && !add_model(model, hash)) return {};
@@ -111,6 +116,12 @@ std::string model_state(const DiffSide& side) {
     add_times(model.path.parent_path() / location, hash);
   }
   return hash.text();
+}
+
+std::string inputs_state(const InputSet& inputs) {
+  Fingerprint fingerprint;
+  for (const NamedValue& input : inputs.values) add_value(input.value, fingerprint);
+  return fingerprint.text();
 }
 
 }  // namespace onnxkit::benching

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
@@ -133,6 +134,11 @@ struct RunLimits {
   std::uint64_t iterations = 0;        ///< of one Loop, Scan or SequenceMap
   std::chrono::milliseconds spent{0};  ///< of `time`, before the request: on its inputs
 
+  /// What is left of `time` for a backend that wants it as a duration: at least a millisecond; 0: no limit.
+  std::chrono::milliseconds remaining() const {
+    constexpr std::chrono::milliseconds shortest(1);
+    return time.count() == 0 ? time : std::max(time - spent, shortest);
+  }
   /// When a run that begins at `start` is late.
   std::chrono::steady_clock::time_point deadline(std::chrono::steady_clock::time_point start) const {
     return time.count() == 0 ? std::chrono::steady_clock::time_point::max() : start + time - spent;

@@ -16,13 +16,16 @@ class TimeLimit {
  public:
   /// 0: no limit.
   TimeLimit(std::chrono::milliseconds time, std::stop_token outer)
-      : forward_(std::move(outer), [this] { source_.request_stop(); }) {
+      : time_(time), forward_(std::move(outer), [this] { source_.request_stop(); }) {
     if (time.count() == 0) return;
-    waiter_ = std::jthread([this, time](std::stop_token done) {
-      std::unique_lock lock(mutex_);
-      changed_.wait_for(lock, done, time, [] { return false; });
-      if (!done.stop_requested()) is_over_ = source_.request_stop();
-    });
+    restart();
+    waiter_ = std::jthread([this](std::stop_token done) { wait(done); });
+  }
+
+  /// The time begins anew. Wakes nobody, so it may stand in front of a run that is timed.
+  void restart() {
+    const std::lock_guard lock(mutex_);
+    end_ = Clock::now() + time_;
   }
 
   std::stop_token token() const { return source_.get_token(); }
@@ -30,6 +33,18 @@ class TimeLimit {
   bool is_over() const { return is_over_; }
 
  private:
+  using Clock = std::chrono::steady_clock;
+
+  void wait(const std::stop_token& done) {
+    std::unique_lock lock(mutex_);
+    while (!done.stop_requested() && Clock::now() < end_)
+      changed_.wait_until(lock, done, Clock::time_point(end_), [] { return false; });
+    lock.unlock();
+    if (!done.stop_requested()) is_over_ = source_.request_stop();
+  }
+
+  const std::chrono::milliseconds time_;
+  Clock::time_point end_;
   std::stop_source source_;
   std::stop_callback<std::function<void()>> forward_;
   std::mutex mutex_;

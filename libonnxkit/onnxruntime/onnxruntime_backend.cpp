@@ -181,13 +181,14 @@ class LibrarySession : public exec::Session {
   /// All runs of a request, each within its limits; samples of those behind the warm-up.
   Result<std::vector<exec::RunSample>> measure(const exec::RunRequest& request, RunOptions* options,
                                                const Turn& turn) const {
+    exec::TimeLimit limit(request.limits.remaining(), request.stop);
+    const std::stop_callback stopping(limit.token(), [&] { (void)library_->call(slots::set_terminate, options); });
     std::vector<exec::RunSample> samples;
     for (int run = 0; run < request.warmup + std::max(request.repeat, 1); ++run) {
       if (turn.prepare) {
         if (auto prepared = turn.prepare(); !prepared) return prepared.error();
       }
-      const exec::TimeLimit limit(limit_of(request), request.stop);
-      const std::stop_callback stopping(limit.token(), [&] { (void)library_->call(slots::set_terminate, options); });
+      limit.restart();
       const double cpu = process_seconds();
       const Clock::time_point start = Clock::now();
       const auto done = turn.run();
@@ -214,12 +215,6 @@ class LibrarySession : public exec::Session {
   exec::LoadReport report_;
 
  private:
-  static std::chrono::milliseconds limit_of(const exec::RunRequest& request) {
-    constexpr std::chrono::milliseconds shortest(1);
-    const exec::RunLimits& limits = request.limits;
-    return limits.time.count() == 0 ? limits.time : std::max(limits.time - limits.spent, shortest);
-  }
-
   Result<void> bind_inputs(const std::vector<Value>& values, Binding* binding,
                            std::vector<std::shared_ptr<RuntimeValue>>& bound) const {
     for (std::size_t i = 0; i < values.size(); ++i) {

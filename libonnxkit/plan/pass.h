@@ -1,8 +1,8 @@
 #pragma once
 
 #include <string_view>
-#include <vector>
 
+#include "libonnxkit/plan/staged.h"
 #include "libonnxkit/plan/subject.h"
 
 namespace onnxkit::plan {
@@ -33,15 +33,7 @@ struct Pass {
 };
 
 /// Filled by the register function of each file in `passes/`.
-class PassRegistry {
- public:
-  void add(const Pass& pass) { passes_.push_back(pass); }
-  /// In the order in which they run.
-  std::vector<Pass> ordered() const;
-
- private:
-  std::vector<Pass> passes_;
-};
+class PassRegistry : public StagedPasses<Pass> {};
 
 /// All of passes/; made once.
 const PassRegistry& pass_registry();

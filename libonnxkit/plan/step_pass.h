@@ -3,9 +3,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
-#include <vector>
 
 #include "libonnxkit/plan/plan.h"
+#include "libonnxkit/plan/staged.h"
 
 namespace onnxkit::plan {
 
@@ -29,15 +29,7 @@ struct StepPass {
 };
 
 /// Filled by the register function of each file in `step_passes/`.
-class StepPassRegistry {
- public:
-  void add(const StepPass& pass) { passes_.push_back(pass); }
-  /// In the order in which they run.
-  std::vector<StepPass> ordered() const;
-
- private:
-  std::vector<StepPass> passes_;
-};
+class StepPassRegistry : public StagedPasses<StepPass> {};
 
 /// All of step_passes/; made once.
 const StepPassRegistry& step_pass_registry();

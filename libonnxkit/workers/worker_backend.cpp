@@ -57,8 +57,7 @@ class WorkerSession : public exec::Session {
  private:
   void prepare(const exec::RunRequest& request) {
     WorkerLimits limits = limits_;
-    constexpr std::chrono::milliseconds shortest{1};
-    if (request.limits.time.count() != 0) limits.run = std::max(request.limits.time - request.limits.spent, shortest);
+    if (request.limits.time.count() != 0) limits.run = request.limits.remaining();
     limits.stop = request.stop;
     worker_->set_limits(limits);
   }

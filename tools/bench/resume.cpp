@@ -1,9 +1,7 @@
 #include "tools/bench/resume.h"
 
 #include <algorithm>
-#include <cstring>
 #include <numeric>
-#include <span>
 #include <string_view>
 #include <utility>
 
@@ -13,37 +11,6 @@
 
 namespace onnxkit::tools {
 namespace {
-
-/// FNV-1a, eight bytes at a time: it tells other data, not an adversary's.
-class ValueHash {
- public:
-  void add(std::span<const std::byte> bytes) {
-    add(static_cast<std::uint64_t>(bytes.size()));
-    while (!bytes.empty()) {
-      std::uint64_t word = 0;
-      const std::size_t taken = std::min(bytes.size(), sizeof word);
-      std::memcpy(&word, bytes.data(), taken);
-      add(word);
-      bytes = bytes.subspan(taken);
-    }
-  }
-  void add(const Tensor& tensor) {
-    add(tensor.bytes());
-    for (const std::string& text : tensor.strings()) add(std::as_bytes(std::span(text)));
-  }
-  void add(const Value& value) {
-    if (value.is_tensor() || value.kind == ValueKind::map) add(value.tensor);
-    for (const Value& item : value.items) add(item);
-  }
-  std::string text() const { return fmt::format("{:016x}", hash_); }
-
- private:
-  void add(std::uint64_t word) {
-    hash_ = (hash_ ^ word) * 0x100000001b3;
-    hash_ ^= hash_ >> 29;  // the product alone carries nothing downwards
-  }
-  std::uint64_t hash_ = 0xcbf29ce484222325;
-};
 
 /// Where both tell: older files hold neither.
 bool has_same_inputs(const Benchmark& stored, const Benchmark& planned) {
@@ -94,19 +61,20 @@ void describe_inputs(Benchmark& benchmark, const InputSet& inputs, const BenchOp
   benchmark.report.input_types = bench_inputs(inputs);
   benchmark.seed = options.seed;
   benchmark.has_all_runs = options.keeps_runs;
-  ValueHash hash;
-  for (const NamedValue& input : inputs.values) hash.add(input.value);
-  benchmark.input_values = hash.text();
+  benchmark.input_values = inputs_state(inputs);
 }
 
 void describe_setting(Benchmark& benchmark, const std::vector<DiffSide>& sides, const Context& context,
-                      std::map<std::string, std::string>& known_runtimes) {
+                      KnownOrigins& known_origins) {
   const BenchMachine machine = bench_machine();
   benchmark.report.processor = machine.processor;
   benchmark.report.processors = machine.processors;
   for (const DiffSide& side : sides) {
-    benchmark.model_states.push_back(model_state(side));
-    const auto [known, is_new] = known_runtimes.try_emplace(side.backend);
+    const std::string path = side.model ? side.model->path().string() : side.path.string();
+    const auto [state, is_new_model] = known_origins.model_states.try_emplace(path);
+    if (is_new_model || path.empty()) state->second = model_state(side);
+    benchmark.model_states.push_back(state->second);
+    const auto [known, is_new] = known_origins.runtimes.try_emplace(side.backend);
     if (is_new) {
       for (const BackendInfo& info : backends({.context = context, .names = {side.backend}}))
         if (info.available) known->second = info.runtime + " " + info.version;

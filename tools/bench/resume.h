@@ -14,9 +14,13 @@ namespace onnxkit::tools {
 /// What the inputs are, and how they were made, for a later --resume.
 void describe_inputs(Benchmark& benchmark, const InputSet& inputs, const BenchOptions& options);
 
-/// The machine, and the states of models and versions of runtimes, which are asked for once and put into `known_runtimes`.
+/// What a sweep has asked for once.
+struct KnownOrigins {
+  std::map<std::string, std::string> model_states, runtimes;  ///< by path, and by backend
+};
+/// The machine, and the states of models and versions of runtimes.
 void describe_setting(Benchmark& benchmark, const std::vector<DiffSide>& sides, const Context& context,
-                      std::map<std::string, std::string>& known_runtimes);
+                      KnownOrigins& known_origins);
 
 struct StoredBenchmark {
   std::vector<Benchmark>::iterator at;  ///< the end where there is none

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <map>
 #include <system_error>
 #include <utility>
 
@@ -66,7 +65,7 @@ class Sweep {
     if (is_stopped()) return stopped();
     Benchmark planned = named;
     describe_inputs(planned, setup->inputs, arguments_.bench);
-    if (!arguments_.resume.empty()) describe_setting(planned, setup->sides, arguments_.bench.context, runtimes_);
+    if (!arguments_.resume.empty()) describe_setting(planned, setup->sides, arguments_.bench.context, origins_);
     const auto [known, is_up_to_date] = find_stored(stored_, planned, setup->sides);
     const bool is_known = known != stored_.end() && is_up_to_date;
     const std::vector<std::size_t> missing = is_known ? missing_sides(*known, arguments_) : std::vector<std::size_t>();
@@ -117,7 +116,7 @@ class Sweep {
   BenchArguments arguments_;
   const ThreadOptions& threads_;
   std::vector<Benchmark> stored_;
-  std::map<std::string, std::string> runtimes_;
+  KnownOrigins origins_;
   const std::vector<BenchPlan> plans_;
   Progress progress_;
   BenchSweep sweep_;

@@ -94,27 +94,35 @@ void reduce_number_columns(ThreadPool& threads, const NumberRows<T>& rows, const
                     });
 }
 
+template <class T>
+void reduce_numbers(ThreadPool& threads, const NumberRows<T>& rows, const auto& reduce) {
+  return rows.by_columns ? reduce_number_columns<T>(threads, rows, reduce)
+                         : reduce_number_rows<T>(threads, rows, reduce);
+}
+void reduce(ThreadPool& threads, Reduction reduction, const NumberRows<double>& rows, const Isa& isa) {
+  reduce_numbers(threads, rows, [&](const NumberRows<double>& part) { isa.reduce_doubles(reduction, part); });
+}
+void reduce(ThreadPool& threads, Reduction reduction, const NumberRows<int64_t>& rows, const Isa& isa) {
+  reduce_numbers(threads, rows, [&](const NumberRows<int64_t>& part) { isa.reduce_integers(reduction, part); });
+}
+
 }  // namespace
 
 void reduce_rows(ThreadPool& threads, Reduction reduction, const double* from, int64_t row_stride, int64_t rows,
                  int64_t columns, double* to, const Isa& isa) {
-  reduce_number_rows<double>(threads, {from, row_stride, rows, columns, to, false},
-                             [&](const NumberRows<double>& part) { isa.reduce_doubles(reduction, part); });
+  reduce(threads, reduction, NumberRows<double>{from, row_stride, rows, columns, to, false}, isa);
 }
 void reduce_columns(ThreadPool& threads, Reduction reduction, const double* from, int64_t row_stride, int64_t rows,
                     int64_t columns, double* to, const Isa& isa) {
-  reduce_number_columns<double>(threads, {from, row_stride, rows, columns, to, true},
-                                [&](const NumberRows<double>& part) { isa.reduce_doubles(reduction, part); });
+  reduce(threads, reduction, NumberRows<double>{from, row_stride, rows, columns, to, true}, isa);
 }
 void reduce_rows(ThreadPool& threads, Reduction reduction, const int64_t* from, int64_t row_stride, int64_t rows,
                  int64_t columns, int64_t* to, const Isa& isa) {
-  reduce_number_rows<int64_t>(threads, {from, row_stride, rows, columns, to, false},
-                              [&](const NumberRows<int64_t>& part) { isa.reduce_integers(reduction, part); });
+  reduce(threads, reduction, NumberRows<int64_t>{from, row_stride, rows, columns, to, false}, isa);
 }
 void reduce_columns(ThreadPool& threads, Reduction reduction, const int64_t* from, int64_t row_stride, int64_t rows,
                     int64_t columns, int64_t* to, const Isa& isa) {
-  reduce_number_columns<int64_t>(threads, {from, row_stride, rows, columns, to, true},
-                                 [&](const NumberRows<int64_t>& part) { isa.reduce_integers(reduction, part); });
+  reduce(threads, reduction, NumberRows<int64_t>{from, row_stride, rows, columns, to, true}, isa);
 }
 
 void transpose(float* to, const float* from, int64_t rows, int64_t columns, int64_t to_row, int64_t from_column,

@@ -154,6 +154,8 @@ ONNXKIT_API BenchMachine bench_machine();
 /// Changes when the model of the side does: a hash of its file, or of a large file, a folder and external data that of sizes and times of change.
 /// Empty where nothing can be told.
 ONNXKIT_API std::string model_state(const DiffSide& side);
+/// Changes when a value of the inputs does.
+ONNXKIT_API std::string inputs_state(const InputSet& inputs);
 
 /// Runs every side on the inputs, round by round in random order, until the figures are as precise as asked for. A side that cannot be started, loaded
 /// or run is reported as such and the others stand. Errors: no side, cancelled before anything was measured.
