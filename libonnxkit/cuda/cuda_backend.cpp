@@ -184,7 +184,9 @@ class CudaBackend : public exec::Backend {
     // What neither a plan nor the reference can run is said now.
     auto reference = planned.host->load(source, beside);
     if (!reference) return reference.error();
-    planned.make = [kept = *shared](plan::Plan plan) { return ReadyPlan::make(std::move(plan), *kept); };
+    planned.make = [kept = *shared](plan::Plan plan, plan::HostNodes& refused) {
+      return ReadyPlan::make(std::move(plan), *kept, refused);
+    };
     std::unique_ptr<plan::PlannedSession> session =
         planned.exact
             ? std::make_unique<WideSession>(source.model, std::move(planned), (*shared)->rounds, *std::move(reference))

@@ -96,10 +96,11 @@ Result<DoubleProducts::Entry*> DoubleProducts::entry_for(const Sizes& sizes) {
     return &entries_.front();
   }
   if (std::ranges::find(too_large_, sizes) != too_large_.end()) return nullptr;
-  auto made = ReadyPlan::make(plan_of(sizes), *shared_);
+  plan::HostNodes none;  // the plan has no node that could run on the host
+  auto made = ReadyPlan::make(plan_of(sizes), *shared_, none);
   if (is_out_of_memory(made) && !entries_.empty()) {
     entries_.clear();
-    made = ReadyPlan::make(plan_of(sizes), *shared_);
+    made = ReadyPlan::make(plan_of(sizes), *shared_, none);
   }
   if (is_out_of_memory(made)) {
     too_large_.push_back(sizes);

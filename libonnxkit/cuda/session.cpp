@@ -62,7 +62,7 @@ Result<ConstantPlaces> places_for_constants(const Shared& shared) {
 
 }  // namespace
 
-Result<std::unique_ptr<plan::Executable>> ReadyPlan::make(plan::Plan plan, Shared& shared) {
+Result<std::unique_ptr<plan::Executable>> ReadyPlan::make(plan::Plan plan, Shared& shared, plan::HostNodes& refused) {
   const Current current(*shared.maker.device);
   if (auto is = current.check(); !is) return is.error();
   std::unordered_set<const std::byte*> given;
@@ -86,7 +86,7 @@ Result<std::unique_ptr<plan::Executable>> ReadyPlan::make(plan::Plan plan, Share
   std::unique_ptr<ReadyPlan> ready(new ReadyPlan(std::move(plan), shared));
   ready->given_ = std::move(given);
   ready->once_steps_ = std::move(once);
-  if (auto added = ready->add_steps(); !added) return added.error();
+  if (auto added = ready->add_steps(refused); !added) return added.error();
   if (auto compiled = ready->compile(); !compiled) return compiled.error();
   ready->choose_streams();
   if (auto placed = ready->place(); !placed) return placed.error();
@@ -114,7 +114,7 @@ Shared::~Shared() {
   libraries.clear();
 }
 
-Result<void> ReadyPlan::add_steps() {
+Result<void> ReadyPlan::add_steps(plan::HostNodes& refused) {
   std::unique_ptr<Stopwatch> stopwatch;
   if (shared_.measures_engines) {
     auto made = Stopwatch::make(shared_.maker.device);
@@ -123,14 +123,22 @@ Result<void> ReadyPlan::add_steps() {
   }
   Chooser chooser(shared_.libraries, shared_.maker);
   stretches_.emplace_back();
+  Result<void> all;
+  const auto take = [&](const Step& step, const Result<void>& added) {
+    if (added) return true;
+    if (all) all = plan::in_step(added.error(), step);
+    const std::string& reason = added.error().diagnostic.message;
+    if (added.error().diagnostic.code != "not-supported" || step.kind == plan::host_step) return false;
+    for (const std::string& node : step.nodes) refused.emplace(node, reason);
+    return true;
+  };
   for (Step& step : plan_.steps) {
-    if (plan::writes_nothing(plan_, step)) continue;
-    if (auto added = add_step(step, chooser, stopwatch.get()); !added) return added;
+    if (!plan::writes_nothing(plan_, step) && !take(step, add_step(step, chooser, stopwatch.get()))) return all;
   }
   for (const Step& step : once_steps_) {
-    if (auto added = add_launches(once_, step, step); !added) return added;
+    if (!take(step, add_launches(once_, step, step))) return all;
   }
-  return {};
+  return all;
 }
 
 Result<void> ReadyPlan::run_once() {
@@ -199,11 +207,7 @@ Result<void> ReadyPlan::add_launches(Stretch& stretch, const Step& step, const S
                       fmt::format("the backend cuda has no kernel for steps of the kind {}", step.kind.name));
   const Preparation preparation{.plan = plan_, .allows_tf32 = shared_.precision == Precision::tf32};
   auto launches = write(step, preparation);
-  if (!launches) {
-    Error error = launches.error();
-    error.diagnostic.message = fmt::format("a step {}: {}", step.kind.name, error.diagnostic.message);
-    return error;
-  }
+  if (!launches) return launches.error();
   for (Launch& launch : *launches)
     stretch.works.push_back({.launch = std::move(launch), .call = nullptr, .function = nullptr, .step = &of});
   return {};

@@ -57,7 +57,8 @@ struct DeviceWork {
 /// A plan with its kernels, its memory and its graphs.
 class ReadyPlan : public plan::Executable {
  public:
-  static Result<std::unique_ptr<plan::Executable>> make(plan::Plan plan, Shared& shared);
+  /// As PlannedOptions::make.
+  static Result<std::unique_ptr<plan::Executable>> make(plan::Plan plan, Shared& shared, plan::HostNodes& refused);
   ~ReadyPlan() override;
 
   const plan::Plan& plan() const override { return plan_; }
@@ -87,7 +88,8 @@ class ReadyPlan : public plan::Executable {
   };
 
   ReadyPlan(plan::Plan plan, Shared& shared) : plan_(std::move(plan)), shared_(shared), slots_(plan_.slots) {}
-  Result<void> add_steps();
+  /// Nodes of steps without a kernel are added to `refused`; the error is that of the first.
+  Result<void> add_steps(plan::HostNodes& refused);
   Result<void> add_step(plan::Step& step, Chooser& chooser, Stopwatch* stopwatch);
   Result<void> add_host_step(const plan::Step& step);
   void add_upload(const plan::Step& step);

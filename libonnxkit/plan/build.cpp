@@ -296,7 +296,7 @@ Result<void> run_passes(Subject& subject, const BuildOptions& options, Stage las
 
 Result<Plan> build_whole(Subject& subject, const BuildOptions& options, Ran ran) {
   if (auto done = run_passes(subject, options, Stage::weights, ran); !done) return done.error();
-  Plan plan = Lowerer(subject, options.takes).run();
+  Plan plan = Lowerer(subject, options.takes, options.on_host).run();
   for (std::string& name : ran.names) {
     if (std::find(plan.passes.begin(), plan.passes.end(), name) == plan.passes.end())
       plan.passes.push_back(std::move(name));
@@ -346,7 +346,7 @@ Result<Plan> build(const ir::Model& model, std::span<const NamedValue> inputs, c
       subject = std::make_shared<Subject>(*std::move(made), options.table, options.allow_outside_data, options.evaluate,
                                           options.exact);
     }
-    Plan plan = Lowerer(*subject, options.takes).run_on_host(*fault);
+    Plan plan = Lowerer(*subject, options.takes, options.on_host).run_on_host(*fault);
     plan.owner = subject;
     return plan;
   }

@@ -18,6 +18,7 @@ struct BuildOptions {
   std::shared_ptr<const spec::OpTable> table;
   Subject::Evaluate evaluate;
   Takes takes = {};                      ///< null: all that lowerings emit
+  HostNodes on_host = {};                ///< in spite of their lowerings
   const PassRegistry* passes = nullptr;  ///< null: pass_registry()
   std::set<std::string, std::less<>> without_passes = {};
   bool allow_outside_data = false;

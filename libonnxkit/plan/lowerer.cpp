@@ -194,7 +194,11 @@ void Lowerer::lower_node(std::size_t index) {
   const bool is_known = !titles_.insert(node_).second;  // names of nodes need not be unique, those of values are
   if (is_known && !node.outputs.empty()) node_ += fmt::format(" ({})", subject_.graph().name_of(node.outputs[0]));
   plan_.lowered.emplace_back(node_, node.op_type.view());
-  if (const auto reason = try_lowering(index)) lower_on_host(index, *reason);
+  const auto refused = on_host_.find(node_);
+  if (refused != on_host_.end())
+    lower_on_host(index, refused->second);
+  else if (const auto reason = try_lowering(index))
+    lower_on_host(index, *reason);
 }
 
 namespace {

@@ -12,8 +12,8 @@ namespace onnxkit::plan {
 /// The nodes of a model on their way to steps.
 class Lowerer {
  public:
-  Lowerer(Subject& subject, const Takes& takes)
-      : subject_(subject), takes_(takes), views_(subject.graph().values.size()) {}
+  Lowerer(Subject& subject, const Takes& takes, const HostNodes& on_host)
+      : subject_(subject), takes_(takes), on_host_(on_host), views_(subject.graph().values.size()) {}
 
   /// Steps in the order of the nodes, buffers without places in the arena.
   Plan run();
@@ -50,6 +50,7 @@ class Lowerer {
 
   Subject& subject_;
   const Takes& takes_;
+  const HostNodes& on_host_;
   Plan plan_;
   std::vector<std::optional<View>> views_;  ///< by ValueId
   std::vector<ir::ValueId>

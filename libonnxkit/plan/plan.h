@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -143,6 +144,9 @@ struct Plan {
 /// step for that reason, and for what passes would make of steps. Host steps, copies and maps that convert one operand must be taken: they bring
 /// operands to host steps.
 using Takes = std::function<std::optional<std::string>(const Plan& plan, const Step& step)>;
+
+/// Nodes that a plan is to have as host steps, as Step::nodes names them, each with the reason.
+using HostNodes = std::map<std::string, std::string, std::less<>>;
 
 /// Whether the values of the plan, and `more` bytes that a backend holds beside them, fit into a limit of memory; 0: none. Error memory-limit.
 Result<void> check_memory(const Plan& plan, std::uint64_t limit, std::uint64_t more = 0);

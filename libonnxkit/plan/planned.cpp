@@ -167,6 +167,16 @@ Result<Planned::Entry*> Planned::entry_for(const std::vector<NamedValue>& given,
     entries_.splice(entries_.begin(), entries_, known);
     return &entries_.front();
   }
+  auto made = make_entry(given, memory_limit);
+  ++made_;
+  if (!made) return made.error();
+  made->key = key;
+  entries_.push_front(*std::move(made));
+  if (entries_.size() > most_plans) entries_.pop_back();
+  return &entries_.front();
+}
+
+BuildOptions Planned::build_options() const {
   const exec::LoadOptions& load = options_.load;
   BuildOptions build_options;
   build_options.table = load.table;
@@ -187,19 +197,27 @@ Result<Planned::Entry*> Planned::entry_for(const std::vector<NamedValue>& given,
     if (!answer) return answer.error();
     return std::move(answer->outputs);
   };
-  auto built = build(*model_, options_.exact ? as_declared(*model_->graph, given) : given, build_options);
-  if (!built) return built.error();
-  if (auto fits = check_memory(*built, memory_limit); !fits) return fits.error();
-  Entry entry{.key = key, .ready = nullptr, .rest = nullptr};
-  if (built->rest) entry.rest = std::make_unique<Planned>(built->rest, options_, true);
-  plan_bodies(*built, options_);
-  ++made_;
-  auto ready = options_.make(*std::move(built));
-  if (!ready) return ready.error();
-  entry.ready = *std::move(ready);
-  entries_.push_front(std::move(entry));
-  if (entries_.size() > most_plans) entries_.pop_back();
-  return &entries_.front();
+  return build_options;
+}
+
+Result<Planned::Entry> Planned::make_entry(const std::vector<NamedValue>& given, std::uint64_t memory_limit) {
+  BuildOptions build_options = this->build_options();
+  const std::vector<NamedValue> inputs = options_.exact ? as_declared(*model_->graph, given) : given;
+  for (HostNodes& refused = build_options.on_host;;) {
+    auto built = build(*model_, inputs, build_options);
+    if (!built) return built.error();
+    if (auto fits = check_memory(*built, memory_limit); !fits) return fits.error();
+    Entry entry;
+    if (built->rest) entry.rest = std::make_unique<Planned>(built->rest, options_, true);
+    plan_bodies(*built, options_);
+    const std::size_t known = refused.size();
+    auto ready = options_.make(*std::move(built), refused);
+    if (ready) {
+      entry.ready = *std::move(ready);
+      return entry;
+    }
+    if (refused.size() == known) return ready.error();
+  }
 }
 
 Result<void> Planned::prepare(const std::vector<NamedValue>& given) {

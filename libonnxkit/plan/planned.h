@@ -62,7 +62,9 @@ struct PlannedOptions {
   Takes takes = {};                                ///< null: all that lowerings emit
   std::optional<std::string> fault = {};           ///< of the model, as BuildOptions have it
   std::shared_ptr<const ir::Model> original = {};  ///< likewise
-  std::function<Result<std::unique_ptr<Executable>>(Plan)> make;
+  /// Adds to `refused` the nodes of steps that turn out not to run, with precision and layout as they are now, and fails then: the plan is made anew
+  /// with these nodes on the host. Other errors are final.
+  std::function<Result<std::unique_ptr<Executable>>(Plan, HostNodes& refused)> make;
 };
 
 /// A model and the plans for the sizes that it was run with. The options outlive it.
@@ -93,6 +95,9 @@ class Planned {
   std::string key_of(const std::vector<NamedValue>& given) const;
   /// `memory_limit`: that of the run which asks, 0 for none; a new plan that needs more is not made ready.
   Result<Entry*> entry_for(const std::vector<NamedValue>& given, std::uint64_t memory_limit);
+  BuildOptions build_options() const;
+  /// As often as the backend refuses further nodes.
+  Result<Entry> make_entry(const std::vector<NamedValue>& given, std::uint64_t memory_limit);
   Result<std::vector<NamedValue>> run_rest(Entry& entry, const std::vector<NamedValue>& given,
                                            const std::vector<NamedValue>& results, const PlannedRun& run);
 
