@@ -66,14 +66,27 @@ class ProductTest {
         b_(random_floats(shape.k * shape.n, 2)),
         k_stride_(turned ? 1 : shape.n),
         n_stride_(turned ? shape.k : 1) {}
+  /// The columns of b one after the other.
+  ProductTest(const Shape& shape, Floats b)
+      : shape_(shape),
+        a_(random_floats(shape.m * (shape.k + 3), 1)),
+        b_(std::move(b)),
+        k_stride_(1),
+        n_stride_(shape.k) {}
 
   Floats run(ThreadPool& threads, const cpu::Isa& isa, const cpu::Epilogue& epilogue) const {
     Floats packed = filled(cpu::packed_b_floats(shape_.k, shape_.n, isa));
     cpu::pack_b(packed.data(), b_.data(), shape_.k, shape_.n, k_stride_, n_stride_, isa);
+    return run(threads, isa, epilogue, packed, nullptr);
+  }
+
+  /// `packed`: b, as numbers if there are any.
+  Floats run(ThreadPool& threads, const cpu::Isa& isa, const cpu::Epilogue& epilogue, const Floats& packed,
+             const cpu::NumberBlocks* numbers) const {
     Floats c = filled(shape_.m * (shape_.n + 2));
-    cpu::product(threads,
-                 {a_.data(), shape_.k + 3, packed.data(), c.data(), shape_.n + 2, shape_.m, shape_.k, shape_.n},
-                 epilogue, isa);
+    cpu::Product product{a_.data(), shape_.k + 3, packed.data(), c.data(), shape_.n + 2, shape_.m, shape_.k, shape_.n};
+    product.numbers = numbers;
+    cpu::product(threads, product, epilogue, isa);
     return c;
   }
 
@@ -162,49 +175,111 @@ TEST_CASE("a matrix of bfloat16 gives where it lies what it gives packed as floa
   });
 }
 
+namespace {
+
+/// Numbers of a few bits in blocks, with zero points between them, and what they stand for, column by column.
+struct NumberMatrix {
+  cpu::NumberBlocks numbers;
+  Floats scales, b;
+
+  NumberMatrix(int64_t n, int64_t k, int64_t bits, int64_t size)
+      : numbers{.k = k, .n = n, .bits = bits, .size = size},
+        scales(random_floats(n * numbers.blocks(), 2)),
+        b(static_cast<std::size_t>(k * n)) {
+    for (int64_t at = 0; at < k * n; ++at) {
+      const int64_t column = at / k, row = at % k, block = row / size;
+      b[static_cast<std::size_t>(at)] = (static_cast<float>(number_at(column, row)) - zero_at(column, block)) *
+                                        scales[static_cast<std::size_t>(column * numbers.blocks() + block)];
+    }
+  }
+
+  int64_t number_at(int64_t column, int64_t row) const { return (column * 7 + row * 13) % (1 << numbers.bits); }
+  float zero_at(int64_t column, int64_t block) const {
+    return static_cast<float>((column + block) % (1 << numbers.bits)) + 0.5F;
+  }
+
+  Floats packed(ThreadPool& threads, const cpu::Isa& isa) const {
+    const auto read = [&](int64_t column, std::uint8_t* to, float* to_scales, float* to_zeros) {
+      for (int64_t row = 0; row < numbers.k; ++row) to[row] = static_cast<std::uint8_t>(number_at(column, row));
+      std::copy_n(scales.data() + column * numbers.blocks(), numbers.blocks(), to_scales);
+      for (int64_t block = 0; block < numbers.blocks(); ++block) to_zeros[block] = zero_at(column, block);
+    };
+    Floats blocks = filled(cpu::packed_number_floats(numbers, isa));
+    cpu::pack_numbers(threads, blocks.data(), numbers, read, isa);
+    return blocks;
+  }
+};
+
+/// Shapes, numbers of bits and sizes of blocks.
+template <class Test>
+void on_each_matrix(const Test& test) {
+  for (const Shape& shape : shapes) {
+    for (const int64_t bits : {4, 8}) {
+      for (const int64_t size : {8, 40}) {
+        CAPTURE(shape.m);
+        CAPTURE(shape.n);
+        CAPTURE(shape.k);
+        CAPTURE(bits);
+        CAPTURE(size);
+        test(shape, NumberMatrix(shape.n, shape.k, bits, size));
+      }
+    }
+  }
+}
+
+}  // namespace
+
 TEST_CASE("a matrix of numbers in blocks gives what it gives packed as float32") {
   ThreadPool one(1), three(3);
   on_each_isa([&](const cpu::Isa& isa) {
-    for (const Shape& shape : shapes) {
-      for (const int64_t bits : {4, 8}) {
-        for (const int64_t size : {8, 40}) {
-          CAPTURE(shape.m);
-          CAPTURE(shape.n);
-          CAPTURE(shape.k);
-          CAPTURE(bits);
-          const cpu::NumberBlocks numbers{.k = shape.k, .n = shape.n, .bits = bits, .size = size};
-          const Floats a = random_floats(shape.m * shape.k, 1), scales = random_floats(shape.n * numbers.blocks(), 2);
-          const auto number_at = [&](int64_t column, int64_t row) { return (column * 7 + row * 13) % (1 << bits); };
-          const auto zero_at = [&](int64_t column, int64_t block) {
-            return static_cast<float>((column + block) % (1 << bits)) + 0.5F;
-          };
-          Floats b(static_cast<std::size_t>(shape.k * shape.n));
-          for (int64_t at = 0; at < shape.k * shape.n; ++at) {
-            const int64_t column = at / shape.k, row = at % shape.k, block = row / size;
-            b[static_cast<std::size_t>(at)] = (static_cast<float>(number_at(column, row)) - zero_at(column, block)) *
-                                              scales[static_cast<std::size_t>(column * numbers.blocks() + block)];
-          }
-          Floats packed = filled(cpu::packed_b_floats(shape.k, shape.n, isa)), wanted = filled(shape.m * shape.n);
-          cpu::pack_b(packed.data(), b.data(), shape.k, shape.n, 1, shape.k, isa);
-          cpu::Product product{a.data(), shape.k, packed.data(), wanted.data(), shape.n, shape.m, shape.k, shape.n};
-          cpu::product(one, product, {}, isa);
-          product.numbers = &numbers;
-          const auto read = [&](int64_t column, std::uint8_t* to, float* to_scales, float* to_zeros) {
-            for (int64_t row = 0; row < shape.k; ++row) to[row] = static_cast<std::uint8_t>(number_at(column, row));
-            std::copy_n(scales.data() + column * numbers.blocks(), numbers.blocks(), to_scales);
-            for (int64_t block = 0; block < numbers.blocks(); ++block) to_zeros[block] = zero_at(column, block);
-          };
-          for (ThreadPool* threads : {&one, &three}) {
-            Floats blocks = filled(cpu::packed_number_floats(numbers, isa)), found = filled(shape.m * shape.n);
-            cpu::pack_numbers(*threads, blocks.data(), numbers, read, isa);
-            product.packed_b = blocks.data();
-            product.c = found.data();
-            cpu::product(*threads, product, {}, isa);
-            CHECK(found == wanted);
-          }
+    on_each_matrix([&](const Shape& shape, const NumberMatrix& matrix) {
+      constexpr int64_t most_few_rows = 8;  // which are multiplied with the numbers, and scaled afterwards
+      if (shape.m <= most_few_rows) return;
+      const ProductTest test(shape, matrix.b);
+      const Floats wanted = test.run(one, isa, {});
+      for (ThreadPool* threads : {&one, &three})
+        CHECK(test.run(*threads, isa, {}, matrix.packed(*threads, isa), &matrix.numbers) == wanted);
+    });
+  });
+}
+
+TEST_CASE("a few rows times a matrix of numbers in blocks are right, and their epilogue") {
+  ThreadPool one(1), three(3);
+  on_each_isa([&](const cpu::Isa& isa) {
+    on_each_matrix([&](const Shape& shape, const NumberMatrix& matrix) {
+      for (const int64_t rows : {1, 2, 3, 4, 5, 7, 8}) {
+        const Shape few{rows, shape.n, shape.k};
+        if (shape.m > 8 && rows > 1) continue;
+        CAPTURE(rows);
+        const ProductTest test(few, matrix.b);
+        for (ThreadPool* threads : {&one, &three}) {
+          const Floats packed = matrix.packed(*threads, isa);
+          CHECK(test.faults(test.run(*threads, isa, {}, packed, &matrix.numbers)) == 0);
+          const Everything everything(few.m, few.n);
+          CHECK(test.faults(test.run(*threads, isa, everything.epilogue(), packed, &matrix.numbers), &everything) == 0);
+          CHECK(everything.finished == few.m * few.n);
         }
       }
-    }
+    });
+  });
+}
+
+TEST_CASE("products with numbers in blocks may be too large before they are scaled") {
+  ThreadPool one(1);
+  on_each_isa([&](const cpu::Isa& isa) {
+    const cpu::NumberBlocks numbers{.k = 8, .n = 3, .bits = 4, .size = 8};
+    const auto read = [](int64_t, std::uint8_t* to, float* scales, float* zeros) {
+      std::fill_n(to, 8, std::uint8_t{15});
+      scales[0] = 0x1p-10F;
+      zeros[0] = 0;
+    };
+    Floats packed = filled(cpu::packed_number_floats(numbers, isa)), c = filled(3);
+    cpu::pack_numbers(one, packed.data(), numbers, read, isa);
+    const Floats a(8, 0x1p126F);
+    cpu::Product product{a.data(), 8, packed.data(), c.data(), 3, 1, 8, 3};
+    product.numbers = &numbers;
+    cpu::product(one, product, {}, isa);
+    CHECK(c == Floats(3, 120 * 0x1p116F));
   });
 }
 
