@@ -9,29 +9,38 @@
 
 namespace onnxkit::plan {
 
-/// A matrix [n, k] of numbers of a few bits as com.microsoft's MatMulNBits stores it: each row in blocks, the first number in the lowest bits of a
-/// byte. A weight is (number - zero) * scale with the scale and the zero point of its block.
+/// A matrix [k, n] of numbers of a few bits, the first of a byte in its lowest bits. Blocks of `size` numbers of a column share a scale and a zero
+/// point: a weight is (number - zero) * scale.
 struct BlockedWeights {
+  /// In elements, from one column to the next, and from one row or block to the next.
+  struct Strides {
+    std::int64_t column = 0, row = 0;
+  };
+
   std::int64_t n = 0, k = 0;
   std::int64_t bits = 4;   ///< 2, 4 or 8
-  std::int64_t size = 32;  ///< numbers of a block, a multiple of 8; the last block of a row has places for as many
-  Tensor scales;           ///< real, [n, blocks()]
-  Tensor
-      zeros;  ///< as the scales; or packed as the numbers are, each row from a byte on; of no type: the middle of the range
+  std::int64_t size = 32;  ///< a multiple of 8; the last block of a column may have fewer
+  bool is_signed =
+      false;       ///< numbers and integer zero points are two's complement; read as so much more that the least is 0
+  float zero = 0;  ///< where there are no zero points; as numbers are read
+  Tensor scales = {};  ///< real
+  Tensor zeros = {};   ///< real, or packed as the numbers are; of no type: `zero`
+  Strides number_strides = {}, scale_strides = {}, zero_strides = {};
 
-  /// Of a row.
+  /// Of a column.
   std::int64_t blocks() const { return k / size + (k % size != 0 ? 1 : 0); }
   std::int64_t block_bytes() const { return size * bits / 8; }
 };
 
-/// A row of them, before it is scaled. Zero points and scales are by block.
-struct BlockedRow {
+/// A column of them, before it is scaled. Zero points and scales are by block.
+struct BlockedColumn {
   std::vector<std::uint8_t> numbers;
   std::vector<float> scales, zeros;
 };
-/// Precondition: the sizes of all tensors fit.
-void read_row(const BlockedWeights& weights, std::span<const std::byte> packed, std::int64_t row, BlockedRow& to);
-/// All weights as float32, [n, k].
+/// Precondition: all elements that the strides lead to are there.
+void read_column(const BlockedWeights& weights, std::span<const std::byte> packed, std::int64_t column,
+                 BlockedColumn& to);
+/// All weights as float32, column after column.
 void unpack(const BlockedWeights& weights, std::span<const std::byte> packed, std::span<float> to);
 
 }  // namespace onnxkit::plan

@@ -10,6 +10,7 @@
 #include "libonnxkit/ir/extract.h"
 #include "libonnxkit/ir/scope.h"
 #include "libonnxkit/plan/arena.h"
+#include "libonnxkit/plan/blocked_weights.h"
 #include "libonnxkit/plan/lowerer.h"
 #include "libonnxkit/plan/pass.h"
 #include "libonnxkit/plan/step_edit.h"
@@ -255,31 +256,57 @@ Result<void> run_pass(const Pass& pass, Subject& subject, Ran& ran) {
   return {};
 }
 
+/// A plan of one step, to ask a backend whether it takes such steps.
+class Probe {
+ public:
+  View add(Home home, ElementType type, Dims dims) {
+    plan_.buffers.push_back({.home = home, .type = type, .bytes = 4, .offset = 0, .index = 0});
+    Dims strides = row_major_strides(dims);
+    return {.buffer = static_cast<std::uint32_t>(plan_.buffers.size() - 1),
+            .type = type,
+            .offset = 0,
+            .dims = std::move(dims),
+            .strides = std::move(strides)};
+  }
+  View add_constant(const Tensor& content) {
+    plan_.constants.push_back(content);
+    View view = add(Home::constant, content.type(), content.dims());
+    plan_.buffers.back().index = plan_.constants.size() - 1;
+    return view;
+  }
+  bool is_taken(const Takes& takes, const Step& step) const { return !takes || !takes(plan_, step); }
+
+ private:
+  Plan plan_;
+};
+
 /// Whether the backend runs a small convolution of integers.
 bool takes_integers(const Takes& takes) {
-  if (!takes) return true;
-  Plan plan;
-  const auto add = [&](Home home, ElementType type, Dims dims) {
-    plan.buffers.push_back({.home = home, .type = type, .bytes = 4, .offset = 0, .index = 0});
-    Dims strides = row_major_strides(dims);
-    return View{.buffer = static_cast<std::uint32_t>(plan.buffers.size() - 1),
-                .type = type,
-                .offset = 0,
-                .dims = std::move(dims),
-                .strides = std::move(strides)};
-  };
-  plan.constants.push_back(*Tensor::from_bytes(ElementType::int8, {1, 1, 1, 1}, {std::byte{1}}));
+  Probe probe;
   const Dims pixel = {1, 1, 1, 1};
-  const View x = add(Home::input, ElementType::uint8, pixel), filter = add(Home::constant, ElementType::int8, pixel);
-  const View zero = add(Home::input, ElementType::uint8, {}), sum = add(Home::arena, ElementType::int32, pixel);
+  const View x = probe.add(Home::input, ElementType::uint8, pixel);
+  const View filter = probe.add_constant(*Tensor::from_bytes(ElementType::int8, pixel, {std::byte{1}}));
+  const View zero = probe.add(Home::input, ElementType::uint8, {});
+  const View sum = probe.add(Home::arena, ElementType::int32, pixel);
   auto parameters = std::make_shared<IntegerConvolutionParameters>();
   parameters->strides = parameters->dilations = {1, 1};
   parameters->pads = {0, 0, 0, 0};
-  const Step step{.kind = integer_convolution_step,
-                  .inputs = {x, filter, zero},
-                  .outputs = {sum},
-                  .parameters = std::move(parameters)};
-  return !takes(plan, step);
+  return probe.is_taken(takes, {.kind = integer_convolution_step,
+                                .inputs = {x, filter, zero},
+                                .outputs = {sum},
+                                .parameters = std::move(parameters)});
+}
+
+/// Whether the backend runs a small product with weights in blocks.
+bool takes_blocks(const Takes& takes) {
+  Probe probe;
+  const View a = probe.add(Home::input, ElementType::float32, {1, 8});
+  const View b = probe.add_constant(*Tensor::from_bytes(ElementType::uint8, {4}, std::vector<std::byte>(4)));
+  const View c = probe.add(Home::arena, ElementType::float32, {1, 1});
+  auto parameters = std::make_shared<ProductParameters>();
+  parameters->blocks = std::make_shared<const BlockedWeights>(BlockedWeights{.n = 1, .k = 8, .size = 8});
+  return probe.is_taken(takes,
+                        {.kind = product_step, .inputs = {a, b}, .outputs = {c}, .parameters = std::move(parameters)});
 }
 
 Result<void> run_passes(Subject& subject, const BuildOptions& options, Stage last, Ran& ran) {
@@ -337,14 +364,15 @@ std::vector<std::string> pass_names() {
 Result<Plan> build(const ir::Model& model, std::span<const NamedValue> inputs, const BuildOptions& options) {
   auto made = concrete(model, inputs, options);
   if (!made) return made.error();
-  auto subject = std::make_shared<Subject>(*std::move(made), options.table, options.allow_outside_data,
-                                           options.evaluate, options.exact);
+  const Subject::Options how{.allow_outside_data = options.allow_outside_data,
+                             .exact = options.exact,
+                             .packs_weights = !options.exact && takes_blocks(options.takes)};
+  auto subject = std::make_shared<Subject>(*std::move(made), options.table, options.evaluate, how);
   if (const auto fault = options.fault ? options.fault : subject->fault()) {
     if (options.original) {
       made = concrete(*options.original, inputs, options);
       if (!made) return made.error();
-      subject = std::make_shared<Subject>(*std::move(made), options.table, options.allow_outside_data, options.evaluate,
-                                          options.exact);
+      subject = std::make_shared<Subject>(*std::move(made), options.table, options.evaluate, how);
     }
     Plan plan = Lowerer(*subject, options.takes, options.on_host).run_on_host(*fault);
     plan.owner = subject;
@@ -366,8 +394,7 @@ Result<Plan> build(const ir::Model& model, std::span<const NamedValue> inputs, c
     ir::Model head =
         ir::extract(subject->model(), ir::part_between(subject->graph(), subject->uses(), {}, crossing), crossing);
     declare_inputs(head, *subject);
-    auto first = std::make_shared<Subject>(std::move(head), options.table, options.allow_outside_data, options.evaluate,
-                                           options.exact);
+    auto first = std::make_shared<Subject>(std::move(head), options.table, options.evaluate, how);
     first->adopt_constants(*subject);
     subject = std::move(first);
   }

@@ -6,10 +6,6 @@
 
 namespace onnxkit::plan {
 
-bool is_narrow_real(ElementType type) {
-  return type == ElementType::float16 || type == ElementType::bfloat16 || type == ElementType::float32;
-}
-
 std::size_t counted_axis(std::int64_t axis, std::size_t rank) {
   const auto count = static_cast<std::int64_t>(rank);
   if (axis < -count || axis >= count) throw Misfit("the axis is out of range");
@@ -248,6 +244,25 @@ void give(LowerCall& call, const View& view) {
 ElementType wide_type(ElementType type) {
   const Lane lane = lane_of(type);
   return lane == Lane::f32 ? ElementType::float32 : lane == Lane::f64 ? ElementType::float64 : ElementType::int64;
+}
+
+View bytes_of(LowerCall& call, const Tensor& content) {
+  const auto size = static_cast<std::int64_t>(content.bytes().size());
+  return call.constant(
+      *Tensor::view(ElementType::uint8, {size}, content.bytes(), std::make_shared<const Tensor>(content)));
+}
+
+void emit_packed_product(LowerCall& call, std::vector<View> inputs, const View& output, ProductParameters parameters,
+                         const Tensor& numbers) {
+  if (call.emit_if_taken(product_step, inputs, {output}, parameters)) return;
+  const BlockedWeights& blocks = *parameters.blocks;
+  std::vector<std::byte> reals(static_cast<std::size_t>(blocks.n * blocks.k) * sizeof(float));
+  unpack(blocks, numbers.bytes(), {reinterpret_cast<float*>(reals.data()), reals.size() / sizeof(float)});
+  constexpr std::int64_t swapped[] = {1, 0};
+  inputs[1] = permuted(call.constant(*Tensor::from_bytes(ElementType::float32, {blocks.n, blocks.k}, std::move(reals))),
+                       swapped);
+  parameters.blocks = nullptr;
+  call.emit(product_step, std::move(inputs), {output}, std::move(parameters));
 }
 
 View rows_side_by_side(LowerCall& call, const View& view) {

@@ -3,13 +3,12 @@
 #include <span>
 #include <vector>
 
+#include "libonnxkit/base/dtype/dtype.h"
 #include "libonnxkit/plan/lowering.h"
 
 // What several lowerings write their steps with.
 namespace onnxkit::plan {
 
-/// float16, bfloat16 and float32, which plans store as float32.
-bool is_narrow_real(ElementType type);
 /// Negative axes count from the end. Throws Misfit outside of the axes.
 std::size_t counted_axis(std::int64_t axis, std::size_t rank);
 
@@ -55,6 +54,12 @@ std::vector<bool> only_axis(std::size_t rank, std::size_t axis);
 void give(LowerCall& call, const View& view);
 /// The stored type in which the view is reduced and multiplied: float32, float64 or int64.
 ElementType wide_type(ElementType type);
+/// The bytes of a tensor as a constant of uint8.
+View bytes_of(LowerCall& call, const Tensor& content);
+/// A product whose b are these numbers in blocks (ProductParameters::blocks): as they are packed, or as a constant of float32 where the backend does
+/// not take them so. Input 1 is the constant of their bytes.
+void emit_packed_product(LowerCall& call, std::vector<View> inputs, const View& output, ProductParameters parameters,
+                         const Tensor& numbers);
 /// As a product reads its left operand.
 View rows_side_by_side(LowerCall& call, const View& view);
 /// As numpy's matmul, with the sizes of the result; a and b of one stored type that a product takes, and no epilogue.

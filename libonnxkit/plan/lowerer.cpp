@@ -374,6 +374,11 @@ std::optional<Tensor> LowerCall::constant_content(std::size_t index) const {
   return has_input(index) ? lowerer_.subject_.content(node_->inputs[index]) : std::nullopt;
 }
 
+std::optional<DequantizedMatrix> LowerCall::dequantized_input(std::size_t index, bool transposed) const {
+  if (is_exact() || !has_input(index)) return std::nullopt;
+  return dequantized_matrix(lowerer_.subject_, node_->inputs[index], transposed);
+}
+
 ElementType LowerCall::stored_type(ElementType type) { return is_16_bit_real(type) ? ElementType::float32 : type; }
 
 View LowerCall::make(ElementType stored, Dims dims) { return lowerer_.new_view(Home::arena, stored, dims); }

@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 
+#include "libonnxkit/plan/dequantized_matrix.h"
 #include "libonnxkit/plan/plan.h"
 #include "libonnxkit/plan/steps.h"
 #include "libonnxkit/plan/subject.h"
@@ -56,6 +57,8 @@ class LowerCall : public spec::NodeAttributes {
   /// Constant, or integers that follow from the sizes of the inputs.
   bool knows_content(std::size_t index) const;
   std::optional<Tensor> constant_content(std::size_t index) const;
+  /// The factor b of a product, where the model stores it in few bits and all that is computed of it may be rounded.
+  std::optional<DequantizedMatrix> dequantized_input(std::size_t index, bool transposed = false) const;
 
   /// float32 for float16, bfloat16 and float32; other types are stored as they are.
   static ElementType stored_type(ElementType type);

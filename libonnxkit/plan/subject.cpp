@@ -15,13 +15,12 @@ std::string node_title(const ir::Graph& graph, const ir::Node& node) {
   return std::string(has_none ? graph.name_of(node.outputs[0]) : node.name.view());
 }
 
-Subject::Subject(ir::Model model, std::shared_ptr<const spec::OpTable> table, bool allow_outside_data,
-                 Evaluate evaluate, bool exact)
+Subject::Subject(ir::Model model, std::shared_ptr<const spec::OpTable> table, Evaluate evaluate, const Options& options)
     : model_(std::move(model)),
       table_(std::move(table)),
       evaluate_(std::move(evaluate)),
-      is_exact_(exact),
-      external_(model_.path, {.allow_outside = allow_outside_data, .verify_checksums = false}) {
+      options_(options),
+      external_(model_.path, {.allow_outside = options.allow_outside_data, .verify_checksums = false}) {
   refresh();
 }
 

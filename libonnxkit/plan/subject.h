@@ -43,9 +43,15 @@ class Subject {
   /// Runs a model without inputs and gives its outputs: how constants are folded.
   using Evaluate = std::function<Result<std::vector<NamedValue>>(const ir::Model& model)>;
 
+  struct Options {
+    bool allow_outside_data = false;
+    bool exact = false;  ///< BuildOptions::exact
+    /// The backend multiplies with weights of a few bits as they are packed.
+    bool packs_weights = false;
+  };
+
   /// `model` has inputs of constant sizes.
-  Subject(ir::Model model, std::shared_ptr<const spec::OpTable> table, bool allow_outside_data, Evaluate evaluate,
-          bool exact = false);
+  Subject(ir::Model model, std::shared_ptr<const spec::OpTable> table, Evaluate evaluate, const Options& options);
 
   ir::Model& model() { return model_; }
   const ir::Model& model() const { return model_; }
@@ -54,7 +60,8 @@ class Subject {
   const ir::Uses& uses() const { return *uses_; }
   const Evaluate& evaluate() const { return evaluate_; }
   /// BuildOptions::exact.
-  bool is_exact() const { return is_exact_; }
+  bool is_exact() const { return options_.exact; }
+  bool packs_weights() const { return options_.packs_weights; }
 
   /// Of ai.onnx, that the model imports; 0 for none.
   std::int64_t opset() const;
@@ -110,7 +117,7 @@ class Subject {
   ir::Model model_;
   std::shared_ptr<const spec::OpTable> table_;
   Evaluate evaluate_;
-  bool is_exact_;
+  Options options_;
   mutable wire::ExternalData external_;
   std::optional<ir::FreshNames> names_;
   std::optional<ir::Uses> uses_;

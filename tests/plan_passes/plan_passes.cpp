@@ -133,7 +133,7 @@ std::string judge_text(const fs::path& path, const std::string& pass_name) {
   const std::vector<Value> inputs = made_up(*model);
   const auto want = computed(*model, inputs, exec::MathMode::unrounded);
   if (!want) return want.error().diagnostic.message;
-  plan::Subject subject(ir::clone(*model), table(), false, evaluated);
+  plan::Subject subject(ir::clone(*model), table(), evaluated, {});
   if (const auto fault = run_passes(subject, {find_pass(passes, "fold_constants"), pass}); !fault.empty()) return fault;
   const fs::path expected = path.parent_path() / "after" / path.filename();
   const std::string text = wire::print_text(subject.model());
@@ -174,7 +174,7 @@ std::optional<std::vector<std::string>> judge_model(const fs::path& path, const 
   const auto add = [&](std::string_view name, const std::string& fault) {
     if (!fault.empty()) faults.push_back(fmt::format("{} behind {}: {}", path.string(), name, fault));
   };
-  plan::Subject folded(ir::clone(loaded->model), table(), true, evaluated);
+  plan::Subject folded(ir::clone(loaded->model), table(), evaluated, {.allow_outside_data = true});
   const plan::Pass* const fold = find_pass(passes, "fold_constants");
   add(fold->name, run_passes(folded, {fold}));
   const auto folded_rounded = computed(folded.model(), loaded->inputs, exec::MathMode::declared);
@@ -183,7 +183,7 @@ std::optional<std::vector<std::string>> judge_model(const fs::path& path, const 
   const auto want = computed(folded.model(), loaded->inputs, exec::MathMode::unrounded);
   if (!want) return std::vector<std::string>{want.error().diagnostic.message};
   const auto judge = [&](std::string_view name, const std::vector<const plan::Pass*>& chosen) {
-    plan::Subject subject(ir::clone(folded.model()), table(), true, evaluated);
+    plan::Subject subject(ir::clone(folded.model()), table(), evaluated, {.allow_outside_data = true});
     const std::size_t before = subject.graph().nodes.size();
     std::string fault = run_passes(subject, chosen);
     if (fault.empty() && subject.graph().nodes.size() != before) fault = errors_of(subject.model());
@@ -219,7 +219,7 @@ int run_models(const fs::path& folder, const std::string& only) {
 void count(const fs::path& path) {
   auto loaded = plan_cases::load(path);
   if (!loaded) return;
-  plan::Subject subject(std::move(loaded->model), table(), true, evaluated);
+  plan::Subject subject(std::move(loaded->model), table(), evaluated, {.allow_outside_data = true});
   fmt::print("{}: {} nodes\n", path.string(), subject.graph().nodes.size());
   for (const plan::Pass& pass : plan::pass_registry().ordered()) {
     const std::size_t before = subject.graph().nodes.size();

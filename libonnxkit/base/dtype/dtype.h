@@ -52,6 +52,8 @@ constexpr Domain domain_of(ElementType type) {
 constexpr bool is_16_bit_real(ElementType type) {
   return type == ElementType::float16 || type == ElementType::bfloat16;
 }
+/// float32, and the types of 16 bits that it holds.
+constexpr bool is_narrow_real(ElementType type) { return type == ElementType::float32 || is_16_bit_real(type); }
 /// An integer of a byte.
 constexpr bool is_byte(ElementType type) { return type == ElementType::int8 || type == ElementType::uint8; }
 

@@ -162,7 +162,11 @@ std::optional<std::string> refuse_product(const plan::Plan& plan, const plan::St
 
 /// Once for a session where all of it lies in the model's file.
 PackedWeights::Floats packed_blocks(const View& b, const plan::BlockedWeights& blocks, Preparation& preparation) {
-  std::string key = preparation.weight_key(fmt::format("blocks of {} * {}", blocks.size, blocks.bits), b);
+  const plan::BlockedWeights::Strides& strides = blocks.number_strides;
+  std::string key =
+      preparation.weight_key(fmt::format("blocks of {} * {}, {} by {} numbers {} and {} apart", blocks.size,
+                                         blocks.bits, blocks.k, blocks.n, strides.row, strides.column),
+                             b);
   for (const Tensor* tensor : {&blocks.scales, &blocks.zeros}) {
     if (tensor->type() == ElementType::undefined) continue;
     if (key.empty() || !preparation.is_in_file(*tensor))
@@ -175,11 +179,11 @@ PackedWeights::Floats packed_blocks(const View& b, const plan::BlockedWeights& b
     auto floats = std::make_shared<AlignedFloats>(packed_number_floats(numbers));
     const auto content = preparation.plan.constants[preparation.plan.buffers[b.buffer].index].bytes();
     const auto read = [&](std::int64_t column, std::uint8_t* to, float* scales, float* zeros) {
-      plan::BlockedRow row;
-      read_row(blocks, content, column, row);
-      std::copy(row.numbers.begin(), row.numbers.end(), to);
-      std::copy(row.scales.begin(), row.scales.end(), scales);
-      std::copy(row.zeros.begin(), row.zeros.end(), zeros);
+      plan::BlockedColumn of;
+      read_column(blocks, content, column, of);
+      std::copy(of.numbers.begin(), of.numbers.end(), to);
+      std::copy(of.scales.begin(), of.scales.end(), scales);
+      std::copy(of.zeros.begin(), of.zeros.end(), zeros);
     };
     pack_numbers(preparation.threads, floats->data(), numbers, read);
     return floats;

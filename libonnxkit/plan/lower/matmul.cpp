@@ -11,6 +11,17 @@ Unlowered lower_matmul(LowerCall& call) {
   if (call.input(0).rank() == 0 || call.input(1).rank() == 0) return "a scalar";
   const ElementType wide = wide_type(type);
   const View a = stored_as(call, call.input(0), wide);
+  if (const auto b = call.dequantized_input(1); b && wide == ElementType::float32) {
+    const Dims dims = call.output_dims(0);
+    const std::int64_t rows = element_count(dims) / b->blocks->n;
+    const View output = call.make(wide, {rows, b->blocks->n});
+    ProductParameters parameters;
+    parameters.blocks = b->blocks;
+    const View a_rows = rows_side_by_side(call, reshaped_or_copied(call, a, {rows, b->blocks->k}));
+    emit_packed_product(call, {a_rows, bytes_of(call, b->numbers)}, output, std::move(parameters), b->numbers);
+    call.set_output(0, reshaped(output, dims));
+    return std::nullopt;
+  }
   const Dims& b_dims = call.input_dims(1);
   const bool is_one = b_dims.size() < 3 || element_count(std::span(b_dims).first(b_dims.size() - 2)) == 1;
   const bool is_packed = wide == ElementType::float32 && call.is_stored_constant(1) && is_one;
@@ -73,7 +84,13 @@ Unlowered lower_gemm(LowerCall& call) {
       inputs.push_back(broadcast_to(bias, output.dims));
     }
   }
-  call.emit(product_step, std::move(inputs), {output}, std::move(parameters));
+  if (const auto weights = call.dequantized_input(1, call.integer("transB") != 0)) {
+    parameters.blocks = weights->blocks;
+    inputs[1] = bytes_of(call, weights->numbers);
+    emit_packed_product(call, std::move(inputs), output, std::move(parameters), weights->numbers);
+  } else {
+    call.emit(product_step, std::move(inputs), {output}, std::move(parameters));
+  }
   call.set_output(0, output);
   return std::nullopt;
 }

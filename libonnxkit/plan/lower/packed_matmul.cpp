@@ -22,8 +22,15 @@ std::optional<BlockedWeights> stated_blocks(LowerCall& call) {
   constexpr std::int64_t most_numbers = 1 << 20, most_weights = std::int64_t{1} << 40;
   const bool has_sizes = blocks.n > 0 && blocks.k > 0 && blocks.size >= 8 && blocks.size % 8 == 0 &&
                          blocks.size <= most_numbers && blocks.n <= most_weights / std::max(blocks.k, blocks.size);
-  return has_bits && has_sizes ? std::optional(std::move(blocks)) : std::nullopt;
+  if (!has_bits || !has_sizes) return std::nullopt;
+  blocks.zero = static_cast<float>(1U << static_cast<std::uint32_t>(blocks.bits - 1));
+  blocks.number_strides = {.column = blocks.blocks() * blocks.size, .row = 1};
+  blocks.scale_strides = blocks.zero_strides = {.column = blocks.blocks(), .row = 1};
+  return blocks;
 }
+
+/// Bytes of the packed zero points of a column, which begin with a byte.
+std::int64_t zero_bytes(const BlockedWeights& blocks) { return (blocks.blocks() * blocks.bits + 7) / 8; }
 
 /// One scale and zero point for each block.
 bool fit(LowerCall& call, const BlockedWeights& blocks) {
@@ -31,17 +38,7 @@ bool fit(LowerCall& call, const BlockedWeights& blocks) {
   if (call.input(weights_input).size() != count * blocks.block_bytes() || blocks.scales.size() != count) return false;
   if (blocks.zeros.type() == ElementType::undefined) return true;
   if (is_floating(blocks.zeros.type())) return blocks.zeros.size() == count;
-  return blocks.zeros.type() == ElementType::uint8 &&
-         blocks.zeros.size() == blocks.n * ((blocks.blocks() * blocks.bits + 7) / 8);
-}
-
-/// The weights [k, n] as a constant of float32.
-View unpacked(LowerCall& call, const BlockedWeights& blocks, const Tensor& packed) {
-  std::vector<std::byte> bytes(static_cast<std::size_t>(blocks.n * blocks.k) * sizeof(float));
-  unpack(blocks, packed.bytes(), {reinterpret_cast<float*>(bytes.data()), bytes.size() / sizeof(float)});
-  constexpr std::int64_t swapped[] = {1, 0};
-  return permuted(call.constant(*Tensor::from_bytes(ElementType::float32, {blocks.n, blocks.k}, std::move(bytes))),
-                  swapped);
+  return blocks.zeros.type() == ElementType::uint8 && blocks.zeros.size() == blocks.n * zero_bytes(blocks);
 }
 
 /// A backend that takes no packed weights gets a constant of float32.
@@ -56,6 +53,7 @@ Unlowered lower_matmul_n_bits(LowerCall& call) {
   if (!packed || !scales || (call.has_input(zeros_input) && !zeros)) return "the weights are not constant";
   blocks->scales = *scales;
   if (zeros) blocks->zeros = *zeros;
+  if (zeros && !is_floating(zeros->type())) blocks->zero_strides.column = zero_bytes(*blocks) * 8 / blocks->bits;
   const Dims dims = call.output_dims(0);
   const Dims a_dims = call.input_dims(0);
   if (a_dims.empty() || a_dims.back() != blocks->k || !fit(call, *blocks)) return "the sizes do not fit";
@@ -73,12 +71,8 @@ Unlowered lower_matmul_n_bits(LowerCall& call) {
     inputs.push_back(broadcast_to(bias, output.dims));
   }
   parameters.blocks = std::make_shared<const BlockedWeights>(*blocks);
-  if (!call.emit_if_taken(product_step, inputs, {output}, parameters)) {
-    if (call.is_exact()) return "its weights would be rounded to float32";
-    parameters.blocks = nullptr;
-    inputs[1] = unpacked(call, *blocks, *packed);
-    call.emit(product_step, std::move(inputs), {output}, std::move(parameters));
-  }
+  if (call.is_exact()) return "its weights would be rounded to float32";
+  emit_packed_product(call, std::move(inputs), output, std::move(parameters), *packed);
   call.set_output(0, reshaped(output, dims));
   return std::nullopt;
 }

@@ -4,6 +4,7 @@
 
 #include "libonnxkit/ir/extract.h"
 #include "libonnxkit/ir/order.h"
+#include "libonnxkit/plan/dequantized_matrix.h"
 #include "libonnxkit/plan/pass.h"
 #include "libonnxkit/plan/precision.h"
 #include "libonnxkit/plan/rewriting.h"
@@ -54,7 +55,8 @@ class Folding {
   void find_constants() {
     for (std::size_t at = 0; at < graph_.nodes.size(); ++at) {
       const ir::Node& node = graph_.nodes[at];
-      bool all = !draws(node) && !has_body(node) && !widens_weights(node) && !is_kept_integer(node);
+      bool all =
+          !draws(node) && !has_body(node) && !widens_weights(node) && !is_kept_integer(node) && !stays_packed(node);
       for (const ir::ValueId id : node.inputs)
         all = all && (id == ir::ValueId::none || subject_.is_constant(id) || constant_[ir::index_of(id)]);
       all = all && fits(node);
@@ -75,6 +77,12 @@ class Folding {
       return (Subject::is_op(of, "Conv") || Subject::is_op(of, "MatMul") || Subject::is_op(of, "Gemm")) &&
              !subject_.is_constant(of.inputs[0]) && subject_.writer(of.inputs[0], "DequantizeLinear");
     });
+  }
+
+  /// Weights of a few bits, which products read so.
+  bool stays_packed(const ir::Node& node) const {
+    return subject_.packs_weights() && Subject::is_op(node, "DequantizeLinear") && node.outputs.size() == 1 &&
+           is_read_in_blocks(subject_, node.outputs[0]);
   }
 
   /// A large constant that products and gathers read in its narrow type.
