@@ -83,7 +83,9 @@ class Runner {
       return cpu::kernel_registry().refusal(plan, step);
     };
     const auto shared = std::make_shared<cpu::Shared>(cpu::Shared{.load = load_, .host = host_, .packed = {}});
-    options.make = [shared](plan::Plan plan, plan::HostNodes&) { return cpu::ReadyPlan::make(std::move(plan), *shared); };
+    options.make = [shared](plan::Plan plan, plan::HostNodes&) {
+      return cpu::ReadyPlan::make(std::move(plan), *shared);
+    };
     plan::PlannedSession session(model, std::move(options));
     if (auto prepared = session.prepare("float32"); !prepared) return prepared.error();
     auto answer = session.run(request);

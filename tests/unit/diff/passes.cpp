@@ -114,7 +114,9 @@ TEST_CASE("a wrong pass among those of the library is named") {
     options.host = host;
     options.passes = &registry;
     options.without_passes.insert(without.begin(), without.end());
-    options.make = [shared](plan::Plan plan, plan::HostNodes&) { return cpu::ReadyPlan::make(std::move(plan), *shared); };
+    options.make = [shared](plan::Plan plan, plan::HostNodes&) {
+      return cpu::ReadyPlan::make(std::move(plan), *shared);
+    };
     plan::PlannedSession session(shared_model, std::move(options));
     if (auto prepared = session.prepare("float32"); !prepared) return prepared.error();
     const auto got = session.run(request);
