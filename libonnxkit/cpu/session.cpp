@@ -11,6 +11,7 @@
 
 #include "libonnxkit/base/dtype/dtype.h"
 #include "libonnxkit/base/system/forget_pages.h"
+#include "libonnxkit/cpu/widen_constants.h"
 
 namespace onnxkit::cpu {
 
@@ -25,6 +26,7 @@ ReadyPlan::ReadyPlan(plan::Plan plan, std::shared_ptr<ThreadPool> threads)
       copies_(plan_.inputs.size()) {}
 
 Result<std::unique_ptr<plan::Executable>> ReadyPlan::make(plan::Plan plan, Shared& shared) {
+  widen_constants(plan);
   std::unique_ptr<ReadyPlan> ready(new ReadyPlan(std::move(plan), shared.load.context->threads(shared.load.threads)));
   Preparation preparation{ready->plan_, shared.packed, *ready->threads_,
                           *shared.host, shared.load,   std::vector<std::uint32_t>(ready->plan_.buffers.size())};

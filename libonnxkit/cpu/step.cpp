@@ -89,10 +89,14 @@ StoredFloats Preparation::stored(const View& view, bool in_rows) const {
 
 std::vector<float> row_major_floats(const std::byte* from, const View& view) {
   std::vector<float> rows(static_cast<std::size_t>(view.size()));
-  const std::int64_t inner = view.rank() == 0 ? 1 : view.dims.back();
-  const std::int64_t inner_stride = view.rank() == 0 ? 1 : view.strides.back();
   const Conversion conversion(view.type, Held::f32);
-  for (std::int64_t row = 0; row * inner < view.size(); ++row) {
+  if (view.is_contiguous()) {
+    conversion.load(rows.data(), from, 1, view.size());
+    return rows;
+  }
+  const std::int64_t inner = view.rank() == 0 ? 1 : view.dims.back(), count = view.size();
+  const std::int64_t inner_stride = view.rank() == 0 ? 1 : view.strides.back();
+  for (std::int64_t row = 0; row * inner < count; ++row) {
     std::int64_t rest = row, offset = 0;
     for (std::size_t axis = view.rank() == 0 ? 0 : view.rank() - 1; axis-- > 0;) {
       offset += rest % view.dims[axis] * view.strides[axis];

@@ -41,10 +41,9 @@ bool scale_numbers(ElementType type, std::span<const std::byte> from, std::span<
     const auto some = std::span(numbers).first(std::min(numbers.size(), run.count - done));
     const std::size_t at = (run.at + done) * width;
     decode(type, from.subspan(at, some.size() * width), some);
-    for (std::size_t i = 0; i < some.size(); ++i) {
-      some[i] = round_to(type, some[i] * run.factors[(done + i) * run.stride]);
-      is_finite = is_finite && std::isfinite(some[i]);
-    }
+    for (std::size_t i = 0; i < some.size(); ++i) some[i] *= run.factors[(done + i) * run.stride];
+    round_to(type, some);
+    is_finite = is_finite && std::ranges::all_of(some, [](double number) { return std::isfinite(number); });
     encode(type, some, to.subspan(at, some.size() * width));
   }
   return is_finite;
