@@ -15,24 +15,32 @@
 namespace onnxkit::ir {
 namespace {
 
-/// Reads `by` where it read `old`, unless it has a value of its own of that name. Returns whether anything changed.
-bool replace_captured(Graph& graph, std::string_view old, Text by) {
-  const ValueId id = graph.find(old);
+using Names = std::unordered_map<std::string_view, Text>;
+
+/// Reads the second name where it read the first, unless that is a value of its own. Returns whether anything changed.
+bool replace_captured(Graph& graph, const Names& names) {
+  std::unordered_map<ValueId, Text> captured;
+  Names inside = names;  // what its bodies capture
+  for (const auto& [old, by] : names) {
+    const ValueId id = graph.find(old);
+    if (id == ValueId::none) continue;
+    if (defines(graph, id))
+      inside.erase(old);
+    else
+      captured.emplace(id, by);
+  }
   bool changed = false;
-  if (id != ValueId::none && defines(graph, id)) return false;
-  for (Node& node : graph.nodes) {
-    for (ValueId& input : node.inputs) {
-      if (id == ValueId::none || input != id) continue;
-      input = graph.intern(by);
-      changed = true;
-    }
-    for_each_subgraph(node, [&](Graph& inner, std::size_t) { changed |= replace_captured(inner, old, by); });
-  }
-  for (ValueInfo& output : graph.outputs) {
-    if (id == ValueId::none || output.value != id) continue;
-    output.value = graph.intern(by);
+  const auto replace = [&](ValueId& id) {
+    const auto found = captured.find(id);
+    if (found == captured.end()) return;
+    id = graph.intern(found->second);
     changed = true;
+  };
+  for (Node& node : graph.nodes) {
+    std::for_each(node.inputs.begin(), node.inputs.end(), replace);
+    for_each_subgraph(node, [&](Graph& inner, std::size_t) { changed |= replace_captured(inner, inside); });
   }
+  for (ValueInfo& output : graph.outputs) replace(output.value);
   return changed;
 }
 
@@ -181,7 +189,7 @@ class Splicer {
     if (undoable == Undoable::yes) remember();
     for (const Patch::Made& made : patch_.made_) graph_.intern(made.name);
     place_nodes();
-    for (const auto& [old, by] : patch_.replaced_) replace(old, by);
+    replace_values();
     change_initializers();
     declare();
     reorder();
@@ -240,24 +248,42 @@ class Splicer {
     graph_.nodes = std::move(nodes_);
   }
 
-  void replace(ValueId old, ValueId by) {
-    const Text name = graph_.values[index_of(by)].name;
-    for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
-      Node& node = graph_.nodes[n];
-      bool changed = std::find(node.inputs.begin(), node.inputs.end(), old) != node.inputs.end();
-      std::replace(node.inputs.begin(), node.inputs.end(), old, by);
-      for_each_subgraph(
-          node, [&](Graph& inner, std::size_t) { changed |= replace_captured(inner, graph_.name_of(old), name); });
-      const auto at = std::lower_bound(result_.changed.begin(), result_.changed.end(), n);
-      if (changed && (at == result_.changed.end() || *at != n)) result_.changed.insert(at, n);
+  /// What stands for each replaced value in the end, where one stands for another in turn.
+  std::unordered_map<ValueId, ValueId> replacements() const {
+    std::unordered_map<ValueId, ValueId> all;
+    for (auto pair = patch_.replaced_.rbegin(); pair != patch_.replaced_.rend(); ++pair) {
+      const auto next = all.find(pair->second);
+      all[pair->first] = next == all.end() ? pair->second : next->second;
     }
+    return all;
+  }
+
+  void replace_values() {
+    const auto all = replacements();
+    if (all.empty()) return;
+    Names names;
+    for (const auto& [old, by] : all) names.emplace(graph_.name_of(old), graph_.values[index_of(by)].name);
+    std::vector<bool> is_changed(graph_.nodes.size(), false);
+    for (const std::size_t node : result_.changed) is_changed[node] = true;
+    for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
+      for (ValueId& input : graph_.nodes[n].inputs) {
+        const auto found = all.find(input);
+        if (found == all.end()) continue;
+        input = found->second;
+        is_changed[n] = true;
+      }
+      for_each_subgraph(graph_.nodes[n], [&](Graph& inner, std::size_t) {
+        if (replace_captured(inner, names)) is_changed[n] = true;
+      });
+    }
+    result_.changed.clear();
+    for (std::size_t n = 0; n < is_changed.size(); ++n)
+      if (is_changed[n]) result_.changed.push_back(n);
   }
 
   void change_initializers() {
-    const auto is_dropped = [&](std::string_view name) {
-      const ValueId id = graph_.find(name);
-      return std::find(patch_.dropped_.begin(), patch_.dropped_.end(), id) != patch_.dropped_.end();
-    };
+    const std::unordered_set<ValueId> dropped(patch_.dropped_.begin(), patch_.dropped_.end());
+    const auto is_dropped = [&](std::string_view name) { return dropped.contains(graph_.find(name)); };
     if (!patch_.dropped_.empty()) {
       std::erase_if(graph_.initializers, [&](const Tensor& tensor) { return is_dropped(tensor.name); });
       std::erase_if(graph_.sparse_initializers,
@@ -272,10 +298,9 @@ class Splicer {
   /// Types of new values come, those of replaced ones go.
   void declare() {
     if (!patch_.replaced_.empty()) {
-      std::erase_if(graph_.value_infos, [&](const ValueInfo& info) {
-        return std::any_of(patch_.replaced_.begin(), patch_.replaced_.end(),
-                           [&](const auto& pair) { return pair.first == info.value; });
-      });
+      std::unordered_set<ValueId> replaced;
+      for (const auto& [old, by] : patch_.replaced_) replaced.insert(old);
+      std::erase_if(graph_.value_infos, [&](const ValueInfo& info) { return replaced.contains(info.value); });
     }
     for (Patch::Made& made : patch_.made_) {
       if (!made.type) continue;

@@ -200,6 +200,31 @@ TEST_CASE("patch: what does not fit is refused") {
   }
 }
 
+TEST_CASE("patch: values stand for each other in the order in which that was said") {
+  ir::Model model = parse_graph(R"(
+g (float[2] x, bool c) => (float[2] y)
+{ p = Relu (x)
+  q = Abs (p)
+  r = Neg (q)
+  s = Add (r, q)
+  y = If (c) <then_branch = a () => (float[2] t) { t = Mul (r, s) },
+              else_branch = b () => (float[2] v) { q = Exp (x)
+                                                  v = Mul (q, r) }> })");
+  ir::Graph& graph = *model.graph;
+  Patch patch(graph);
+  patch.replace_value(graph.find("r"), graph.find("q"));
+  patch.replace_value(graph.find("q"), graph.find("p"));
+  patch.replace_value(graph.find("p"), graph.find("x"));
+  const ir::Splice done = ir::splice(graph, std::move(patch));
+  CHECK(names_of(graph, graph.nodes[1].inputs) == Names{"x"});
+  CHECK(names_of(graph, graph.nodes[3].inputs) == Names{"x", "x"});
+  const ir::Graph* then_branch = graph.nodes[4].find_attribute("then_branch")->graph();
+  const ir::Graph* else_branch = graph.nodes[4].find_attribute("else_branch")->graph();
+  CHECK(names_of(*then_branch, then_branch->nodes[0].inputs) == Names{"x", "s"});
+  CHECK(names_of(*else_branch, else_branch->nodes[1].inputs) == Names{"q", "x"});
+  CHECK(done.changed == std::vector<std::size_t>{1, 2, 3, 4});
+}
+
 TEST_CASE("patch: subgraphs read the other value, too, unless they have one of that name") {
   ir::Model model = parse_graph(R"(
 g (float[2] x, bool c) => (float[2] y)
