@@ -34,6 +34,7 @@ struct PanelTask {
   std::int64_t columns;  ///< of the whole b
   std::int64_t first_panel, panels;
   std::int64_t panel_group;  ///< panels that share a depth block before the next depth block
+  float* sums = nullptr;     ///< for panel_group panels of sums between depth blocks, which c cannot hold; null: c does
   float* c;                  ///< row first_row, the column of b's first
   std::int64_t c_stride;
   std::int64_t column_offset;  ///< what column 0 of b is for the epilogue

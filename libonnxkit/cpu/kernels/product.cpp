@@ -151,6 +151,31 @@ void pack_b(ThreadPool& threads, float* to, const float* from, int64_t k, int64_
   });
 }
 
+namespace {
+
+/// Room for the sums of one task after the other between depth blocks, where there is a residual, which may lie where c does.
+class SumsRoom {
+ public:
+  SumsRoom(const Epilogue& epilogue, const Depth& depth, int64_t rows, int64_t panels, const Isa& isa) {
+    if (epilogue.residual == nullptr || depth.blocks.size() < 3) return;
+    const int64_t panel = rows * isa.panel_columns;
+    floats_ = std::min(std::max(panel, cached_floats()), panels * panel);
+    room_ = std::make_unique_for_overwrite<float[]>(static_cast<std::size_t>(floats_ + line_floats));
+  }
+  /// Lets the task keep its sums there.
+  void lend(PanelTask& task, const Isa& isa) const {
+    if (!room_) return;
+    task.sums = on_line(room_.get());
+    task.panel_group = std::min(task.panel_group, std::max<int64_t>(floats_ / (task.rows * isa.panel_columns), 1));
+  }
+
+ private:
+  int64_t floats_ = 0;
+  std::unique_ptr<float[]> room_;
+};
+
+}  // namespace
+
 // A packed matrix of numbers is the scales, then the zero points, then the numbers, each in panels as a packed b: rows of blocks, and rows of numbers. In a
 // byte of two numbers the one of the row with the even number is in the lower half.
 
@@ -247,9 +272,11 @@ void product(ThreadPool& threads, const Product& product, const Epilogue& epilog
     Table table(division.block_rows * depth.count());
     const int64_t panel_floats = is_stored ? depth_block * isa.panel_columns + line_floats : 0;
     const auto room = std::make_unique_for_overwrite<float[]>(static_cast<std::size_t>(panel_floats));
+    const SumsRoom sums(epilogue, depth, division.block_rows, division.task_panels, isa);
     for (int64_t index = first; index < last; ++index) {
       PanelTask task = product_task(product, division, isa, index);
       if (is_stored) task.panel = on_line(room.get());
+      sums.lend(task, isa);
       task.a = row_table(table, depth, task.rows);
       run_product_task(task, product, table.get(), epilogue, isa);
     }
@@ -331,8 +358,8 @@ struct ConvolutionTask {
     }
   }
 
-  void run(Table& table, float* patches, PixelRange pixels, int64_t offset, int64_t group, int64_t first_panel,
-           int64_t panels) const {
+  void run(Table& table, float* patches, const SumsRoom& sums, PixelRange pixels, int64_t offset, int64_t group,
+           int64_t first_panel, int64_t panels) const {
     const Window& window = convolution.window;
     const int64_t k = form.k(window);
     PanelTask task;
@@ -350,6 +377,7 @@ struct ConvolutionTask {
     task.column_offset = group * form.out_channels;
     task.c = out + offset + task.column_offset;
     task.c_stride = window.out_pixel_stride;
+    sums.lend(task, isa);
     isa.multiply(task, epilogue);
   }
 };
@@ -462,13 +490,14 @@ void convolve_sets(ThreadPool& threads, const Convolution& convolution, const fl
     Table table(division.block_rows * depth.count());
     const int64_t patch_floats = form.copies || form.lines ? division.block_rows * k : 0;
     const auto patches = std::make_unique_for_overwrite<float[]>(static_cast<std::size_t>(patch_floats));
+    const SumsRoom sums(epilogue, depth, division.block_rows, division.task_panels, isa);
     for (int64_t index = first; index < last; ++index) {
       const int64_t pixel = index / division.column_blocks * division.block_rows;
       const PixelRange range{pixel, std::min(division.block_rows, pixels - pixel)};
       const int64_t panel = index % division.column_blocks * division.task_panels;
       const int64_t count = std::min(division.task_panels, panels - panel);
       for_even_pixels(window, range, [&](PixelRange part, int64_t offset) {
-        for (int64_t set = 0; set < sets; ++set) task.run(table, patches.get(), part, offset, set, panel, count);
+        for (int64_t set = 0; set < sets; ++set) task.run(table, patches.get(), sums, part, offset, set, panel, count);
       });
     }
   });

@@ -175,6 +175,40 @@ TEST_CASE("a matrix of bfloat16 gives where it lies what it gives packed as floa
   });
 }
 
+TEST_CASE(
+    "small products beside a large bias and residual are not lost, though the result lies where the residual does") {
+  ThreadPool one(1), three(3);
+  on_each_isa([&](const cpu::Isa& isa) {
+    for (const Shape& shape : shapes) {
+      CAPTURE(shape.m);
+      CAPTURE(shape.n);
+      CAPTURE(shape.k);
+      const Floats a = random_floats(shape.m * shape.k, 1), b = random_floats(shape.k * shape.n, 2);
+      const Floats bias(static_cast<std::size_t>(shape.n), 0x1p16F);
+      Floats packed = filled(cpu::packed_b_floats(shape.k, shape.n, isa));
+      cpu::pack_b(packed.data(), b.data(), shape.k, shape.n, shape.n, 1, isa);
+      for (ThreadPool* threads : {&one, &three}) {
+        Floats c = filled(shape.m * shape.n, -0x1p18F);
+        cpu::product(*threads, {a.data(), shape.k, packed.data(), c.data(), shape.n, shape.m, shape.k, shape.n},
+                     {.bias = bias.data(), .residual = c.data(), .residual_stride = shape.n}, isa);
+        int64_t faults = 0;
+        for (int64_t i = 0; i < shape.m; ++i) {
+          for (int64_t j = 0; j < shape.n; ++j) {
+            Sum sum;
+            for (int64_t k = 0; k < shape.k; ++k)
+              sum.add(double{a[static_cast<std::size_t>(i * shape.k + k)]} *
+                      b[static_cast<std::size_t>(k * shape.n + j)]);
+            // Each of the two additions rounds once.
+            const double bound = sum.bound() + 0x1p-8 + 0x1p-6, wanted = sum.value + 0x1p16 - 0x1p18;
+            faults += !(std::abs(c[static_cast<std::size_t>(i * shape.n + j)] - wanted) <= bound);
+          }
+        }
+        CHECK(faults == 0);
+      }
+    }
+  });
+}
+
 namespace {
 
 /// Numbers of a few bits in blocks, with zero points between them, and what they stand for, column by column.
