@@ -26,6 +26,32 @@ View cropped(View image, Window& window) {
   return image;
 }
 
+/// Whether a tap lies in the image at some of `count` positions.
+bool meets_image(const Window& window, std::size_t axis, std::int64_t tap, std::int64_t size, std::int64_t count) {
+  const std::int64_t stride = window.strides[axis], start = tap * window.dilations[axis] - window.pads[axis];
+  const std::int64_t first = start >= 0 ? 0 : (-start + stride - 1) / stride;
+  return first < count && start + first * stride < size;
+}
+
+/// Leaves out the outer taps that see nothing but padding, as those of a dilation larger than the image.
+View without_unused_taps(View filters, Window& window, const View& image, const View& output) {
+  const std::size_t axes = window.kernel.size();
+  for (std::size_t i = 0; i < axes; ++i) {
+    const std::int64_t size = image.dims[i + 2], count = output.dims[i + 2];
+    const auto is_used = [&](std::int64_t tap) { return meets_image(window, i, tap, size, count); };
+    std::int64_t first = 0, behind = window.kernel[i];
+    while (first < behind && !is_used(first)) ++first;
+    while (first < behind && !is_used(behind - 1)) --behind;
+    if (first == behind || behind - first == window.kernel[i]) continue;
+    filters = sliced(filters, filters.rank() - axes + i, first, 1, behind - first);
+    window.kernel[i] = behind - first;
+    window.pads[i] -= first * window.dilations[i];
+    window.pads[axes + i] =
+        (count - 1) * window.strides[i] + (window.kernel[i] - 1) * window.dilations[i] + 1 - size - window.pads[i];
+  }
+  return filters;
+}
+
 ConvolutionParameters parameters_of(const Convolved& convolved, const Window& window) {
   ConvolutionParameters parameters;
   parameters.groups = convolved.groups;
@@ -81,10 +107,11 @@ std::optional<View> bias_of(LowerCall& call) { return call.has_input(2) ? std::o
 
 void convolve_image(LowerCall& call, Filters& filters, View image, const Convolved& convolved, const View& output) {
   Window window = convolved.window;
+  const View used = without_unused_taps(convolved.filters, window, image, output);
   image = cropped(image, window);
   ConvolutionParameters parameters = parameters_of(convolved, window);
   const Dims filter = {output.dims[1], image.dims[1] / convolved.groups, window.kernel[0], window.kernel[1]};
-  std::vector<View> inputs = {image, filters.part(convolved.filters, filter)};
+  std::vector<View> inputs = {image, filters.part(used, filter)};
   if (convolved.bias) add_operand(inputs, parameters.epilogue, per_channel(*convolved.bias), output.dims);
   call.emit(convolution_step, std::move(inputs), {output}, std::move(parameters));
 }
