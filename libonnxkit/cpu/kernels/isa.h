@@ -27,6 +27,7 @@ struct PanelTask {
   std::int64_t rows;
   std::int64_t first_row;                  ///< of c; a, c and the residual begin there
   const float* packed_b;                   ///< whole
+  bool by_columns = false;                 ///< it is from pack_columns
   const StoredMatrix* stored_b = nullptr;  ///< in its place
   const NumberBlocks* numbers = nullptr;   ///< of which it is packed
   float* panel = nullptr;                  ///< for one panel of either, depth_block deep
@@ -66,6 +67,9 @@ struct Isa {
   void (*pack_b)(float* to, const float* from, std::int64_t k, std::int64_t n, std::int64_t k_stride,
                  std::int64_t n_stride);
   void (*multiply)(const PanelTask& task, const Epilogue& epilogue);
+  /// Columns one after the other, at most half as many as a vector has lanes. `from` may be any address.
+  void (*pack_columns)(float* to, const float* from, std::int64_t k, std::int64_t n, std::int64_t k_stride,
+                       std::int64_t n_stride);
 
   /// Where the segments of the pixels' windows are in the image.
   void (*pixel_table)(const Window& window, const float* in, PixelRange pixels, const Segment* segments,
