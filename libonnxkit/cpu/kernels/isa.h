@@ -93,6 +93,8 @@ struct Isa {
                          std::int64_t columns, float* to);
   void (*reduce_doubles)(Reduction reduction, const NumberRows<double>& rows);
   void (*reduce_integers)(Reduction reduction, const NumberRows<std::int64_t>& rows);
+  std::int64_t (*places_of_best)(bool is_largest, const float* from, std::int64_t count, float bound,
+                                 std::int64_t* places);
   void (*transpose)(float* to, const float* from, std::int64_t rows, std::int64_t columns, std::int64_t to_row,
                     std::int64_t from_column);
   ArrayFunction* functions[11];  ///< by Function
