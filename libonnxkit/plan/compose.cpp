@@ -194,9 +194,29 @@ std::optional<View> normalized_groups(LowerCall& call, const View& x, std::int64
   return reshaped_or_copied(call, result, x.dims);
 }
 
-View extreme_positions(LowerCall& call, Reduction extreme, const View& x, std::size_t axis, bool takes_last) {
+namespace {
+
+/// Positions along an axis as numbers in which they are compared fastest: float32 holds those of most axes.
+View places_along(LowerCall& call, const View& x, std::size_t axis) {
+  constexpr std::int64_t most_exact = std::int64_t{1} << 24;
+  if (x.type != ElementType::float32 || x.dims[axis] > most_exact) return positions_along(call, x.dims, axis);
+  call.spend_on_tables(x.dims[axis], sizeof(float));
+  std::vector<float> positions(static_cast<std::size_t>(x.dims[axis]));
+  std::iota(positions.begin(), positions.end(), 0.0F);
+  Dims own(x.rank(), 1);
+  own[axis] = x.dims[axis];
+  return broadcast_to(call.constant(positions, std::move(own)), x.dims);
+}
+
+Expression::Number number_of(Expression& e, Lane lane, std::int64_t value) {
+  return lane == Lane::i64 ? e.integer(value) : e.constant(lane, static_cast<double>(value));
+}
+
+/// Where the greatest or the least is, in the type of `places`, which counts along the axis.
+View place_of_extreme(LowerCall& call, Reduction extreme, const View& x, std::size_t axis, const View& places,
+                      bool takes_last = false) {
   const std::vector<bool> goes = only_axis(x.rank(), axis);
-  const Lane lane = lane_of(x.type);
+  const Lane lane = lane_of(x.type), place = lane_of(places.type);
   Dims kept = x.dims;
   kept[axis] = 1;
   const View best = reshaped(reduced(call, extreme, x, goes), kept);
@@ -204,24 +224,47 @@ View extreme_positions(LowerCall& call, Reduction extreme, const View& x, std::s
   const Expression::Number number = e.input(0, lane), found = e.input(1, lane);
   Expression::Number is_best = e.apply(Operation::equal, number, found);
   if (lane != Lane::i64) is_best = e.apply(Operation::logical_or, is_best, e.apply(Operation::is_nan, number));
-  const Expression::Number other = e.integer(takes_last ? -1 : x.dims[axis]);
-  e.apply(Operation::select, is_best, e.input(2, Lane::i64), other);
-  const View places = mapped(call, e, {x, best, positions_along(call, x.dims, axis)}, ElementType::int64, x.dims);
-  return reshaped(reduced(call, takes_last ? Reduction::maximum : Reduction::minimum, places, goes), kept);
+  const Expression::Number other = number_of(e, place, takes_last ? -1 : x.dims[axis]);
+  e.apply(Operation::select, is_best, e.input(2, place), other);
+  const View candidates = mapped(call, e, {x, best, places}, places.type, x.dims);
+  return reshaped(reduced(call, takes_last ? Reduction::maximum : Reduction::minimum, candidates, goes), kept);
 }
 
-View first_greatest(LowerCall& call, const View& x, std::size_t axis) {
-  const Lane lane = lane_of(x.type);
-  if (lane == Lane::i64) return extreme_positions(call, Reduction::maximum, x, axis);
+/// x with an infinity for each NaN: the greatest where it is the first of its line, else the least.
+View without_nan(LowerCall& call, const View& x, const View& places) {
+  const Lane lane = lane_of(x.type), place = lane_of(places.type);
+  if (lane == Lane::i64) return x;
   constexpr double infinite = std::numeric_limits<double>::infinity();
   Expression key;
   const Expression::Number number = key.input(0, lane);
-  const Expression::Number is_first = key.apply(Operation::equal, key.input(1, Lane::i64), key.integer(0));
+  const Expression::Number is_first = key.apply(Operation::equal, key.input(1, place), number_of(key, place, 0));
   const Expression::Number extreme =
       key.apply(Operation::select, is_first, key.constant(lane, infinite), key.constant(lane, -infinite));
   key.apply(Operation::select, key.apply(Operation::is_nan, number), extreme, number);
-  const View keys = mapped(call, key, {x, positions_along(call, x.dims, axis)}, x.type, x.dims);
-  return extreme_positions(call, Reduction::maximum, keys, axis);
+  return mapped(call, key, {x, places}, x.type, x.dims);
+}
+
+}  // namespace
+
+View extreme_positions(LowerCall& call, Reduction extreme, const View& x, std::size_t axis, bool takes_last) {
+  const View place = place_of_extreme(call, extreme, x, axis, places_along(call, x, axis), takes_last);
+  return stored_as(call, place, ElementType::int64);
+}
+
+View first_greatest(LowerCall& call, const View& x, std::size_t axis) {
+  const View places = places_along(call, x, axis);
+  const View keys = without_nan(call, x, places);
+  return stored_as(call, place_of_extreme(call, Reduction::maximum, keys, axis, places), ElementType::int64);
+}
+
+View marked_greatest(LowerCall& call, const View& x, std::size_t axis) {
+  const View places = places_along(call, x, axis);
+  const View keys = without_nan(call, x, places);
+  const View best = place_of_extreme(call, Reduction::maximum, keys, axis, places);
+  const Lane place = lane_of(places.type);
+  Expression e;
+  e.convert(e.apply(Operation::equal, e.input(0, place), e.input(1, place)), lane_of(x.type));
+  return mapped(call, e, {places, best}, x.type, x.dims);
 }
 
 std::vector<bool> last_axes(std::size_t rank, std::size_t first) {
