@@ -179,16 +179,20 @@ std::optional<View> normalized_groups(LowerCall& call, const View& x, std::int64
   const Dims split = {x.dims[0], groups, channels / groups, rest}, joined = {x.dims[0], channels, rest};
   const View flat = reshaped_or_copied(call, x, joined);
   const View centered = subtracted(call, flat, group_means(call, reshaped(flat, split)));
-  std::vector<View> inputs = {centered, group_means(call, reshaped(squared(call, centered), split))};
-  Expression e;
+  const View variance = group_means(call, reshaped(squared(call, centered), split));
+  const auto weight = [&](std::size_t i) {
+    return reshaped_or_copied(call, stored_as(call, call.input(i), x.type), {channels, 1});
+  };
+  // One factor for each channel, so that no element is divided.
+  Expression of_channel;
   const auto epsilon = static_cast<double>(call.real("epsilon", 1e-5F));
-  const Expression::Number shifted = e.apply(Operation::add, e.input(1, lane), e.constant(lane, epsilon));
-  Expression::Number y = e.apply(Operation::divide, e.input(0, lane), e.apply(Operation::square_root, shifted));
-  for (const std::size_t i : {1, 2}) {
-    const View weight = stored_as(call, call.input(i), x.type);
-    inputs.push_back(reshaped_or_copied(call, weight, {channels, 1}));
-    y = e.apply(i == 1 ? Operation::multiply : Operation::add, y, e.input(i + 1, lane));
-  }
+  const Expression::Number shifted =
+      of_channel.apply(Operation::add, of_channel.input(0, lane), of_channel.constant(lane, epsilon));
+  of_channel.apply(Operation::divide, of_channel.input(1, lane), of_channel.apply(Operation::square_root, shifted));
+  const View factor = mapped(call, of_channel, {variance, weight(1)}, x.type, variance.dims);
+  Expression e;
+  e.apply(Operation::add, e.apply(Operation::multiply, e.input(0, lane), e.input(1, lane)), e.input(2, lane));
+  std::vector<View> inputs = {centered, factor, weight(2)};
   const View result = call.make_like(x.type, joined, flat);
   call.emit_map(e, std::move(inputs), result);
   return reshaped_or_copied(call, result, x.dims);
