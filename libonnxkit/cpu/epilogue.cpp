@@ -2,6 +2,7 @@
 
 #include <array>
 #include <limits>
+#include <memory>
 
 #include "libonnxkit/base/dtype/dtype.h"
 
@@ -170,8 +171,9 @@ void StepEpilogue::finish(const void* state, float* block, std::int64_t rows, st
   const auto& self = *static_cast<const StepEpilogue*>(state);
   constexpr std::size_t near_bytes = 65536;
   alignas(64) std::byte near[near_bytes];
-  std::vector<std::byte> far(self.program_->scratch_bytes() > near_bytes ? self.program_->scratch_bytes() : 0);
-  std::byte* const scratch = far.empty() ? near : far.data();
+  const bool is_near = self.program_->scratch_bytes() <= near_bytes;
+  const auto far = std::make_unique_for_overwrite<std::byte[]>(is_near ? 0 : self.program_->scratch_bytes());
+  std::byte* const scratch = is_near ? near : far.get();
   std::array<BlockOperand, most_operands> operands;
   const std::int64_t together = std::max<std::int64_t>(1, Program::block / columns);
   for (std::int64_t column = 0; column < columns; column += Program::block) {

@@ -179,24 +179,48 @@ std::optional<View> normalized_groups(LowerCall& call, const View& x, std::int64
   const Dims split = {x.dims[0], groups, channels / groups, rest}, joined = {x.dims[0], channels, rest};
   const View flat = reshaped_or_copied(call, x, joined);
   const View centered = subtracted(call, flat, group_means(call, reshaped(flat, split)));
-  std::vector<View> inputs = {centered, group_means(call, reshaped(squared(call, centered), split))};
-  Expression e;
+  const View variance = group_means(call, reshaped(squared(call, centered), split));
+  const auto weight = [&](std::size_t i) {
+    return reshaped_or_copied(call, stored_as(call, call.input(i), x.type), {channels, 1});
+  };
+  // One factor for each channel, so that no element is divided.
+  Expression of_channel;
   const auto epsilon = static_cast<double>(call.real("epsilon", 1e-5F));
-  const Expression::Number shifted = e.apply(Operation::add, e.input(1, lane), e.constant(lane, epsilon));
-  Expression::Number y = e.apply(Operation::divide, e.input(0, lane), e.apply(Operation::square_root, shifted));
-  for (const std::size_t i : {1, 2}) {
-    const View weight = stored_as(call, call.input(i), x.type);
-    inputs.push_back(reshaped_or_copied(call, weight, {channels, 1}));
-    y = e.apply(i == 1 ? Operation::multiply : Operation::add, y, e.input(i + 1, lane));
-  }
+  const Expression::Number shifted =
+      of_channel.apply(Operation::add, of_channel.input(0, lane), of_channel.constant(lane, epsilon));
+  of_channel.apply(Operation::divide, of_channel.input(1, lane), of_channel.apply(Operation::square_root, shifted));
+  const View factor = mapped(call, of_channel, {variance, weight(1)}, x.type, variance.dims);
+  Expression e;
+  e.apply(Operation::add, e.apply(Operation::multiply, e.input(0, lane), e.input(1, lane)), e.input(2, lane));
+  std::vector<View> inputs = {centered, factor, weight(2)};
   const View result = call.make_like(x.type, joined, flat);
   call.emit_map(e, std::move(inputs), result);
   return reshaped_or_copied(call, result, x.dims);
 }
 
-View extreme_positions(LowerCall& call, Reduction extreme, const View& x, std::size_t axis, bool takes_last) {
+namespace {
+
+/// Positions along an axis as numbers in which they are compared fastest: float32 holds those of most axes.
+View places_along(LowerCall& call, const View& x, std::size_t axis) {
+  constexpr std::int64_t most_exact = std::int64_t{1} << 24;
+  if (x.type != ElementType::float32 || x.dims[axis] > most_exact) return positions_along(call, x.dims, axis);
+  call.spend_on_tables(x.dims[axis], sizeof(float));
+  std::vector<float> positions(static_cast<std::size_t>(x.dims[axis]));
+  std::iota(positions.begin(), positions.end(), 0.0F);
+  Dims own(x.rank(), 1);
+  own[axis] = x.dims[axis];
+  return broadcast_to(call.constant(positions, std::move(own)), x.dims);
+}
+
+Expression::Number number_of(Expression& e, Lane lane, std::int64_t value) {
+  return lane == Lane::i64 ? e.integer(value) : e.constant(lane, static_cast<double>(value));
+}
+
+/// Where the greatest or the least is, in the type of `places`, which counts along the axis.
+View place_of_extreme(LowerCall& call, Reduction extreme, const View& x, std::size_t axis, const View& places,
+                      bool takes_last = false) {
   const std::vector<bool> goes = only_axis(x.rank(), axis);
-  const Lane lane = lane_of(x.type);
+  const Lane lane = lane_of(x.type), place = lane_of(places.type);
   Dims kept = x.dims;
   kept[axis] = 1;
   const View best = reshaped(reduced(call, extreme, x, goes), kept);
@@ -204,24 +228,47 @@ View extreme_positions(LowerCall& call, Reduction extreme, const View& x, std::s
   const Expression::Number number = e.input(0, lane), found = e.input(1, lane);
   Expression::Number is_best = e.apply(Operation::equal, number, found);
   if (lane != Lane::i64) is_best = e.apply(Operation::logical_or, is_best, e.apply(Operation::is_nan, number));
-  const Expression::Number other = e.integer(takes_last ? -1 : x.dims[axis]);
-  e.apply(Operation::select, is_best, e.input(2, Lane::i64), other);
-  const View places = mapped(call, e, {x, best, positions_along(call, x.dims, axis)}, ElementType::int64, x.dims);
-  return reshaped(reduced(call, takes_last ? Reduction::maximum : Reduction::minimum, places, goes), kept);
+  const Expression::Number other = number_of(e, place, takes_last ? -1 : x.dims[axis]);
+  e.apply(Operation::select, is_best, e.input(2, place), other);
+  const View candidates = mapped(call, e, {x, best, places}, places.type, x.dims);
+  return reshaped(reduced(call, takes_last ? Reduction::maximum : Reduction::minimum, candidates, goes), kept);
 }
 
-View first_greatest(LowerCall& call, const View& x, std::size_t axis) {
-  const Lane lane = lane_of(x.type);
-  if (lane == Lane::i64) return extreme_positions(call, Reduction::maximum, x, axis);
+/// x with an infinity for each NaN: the greatest where it is the first of its line, else the least.
+View without_nan(LowerCall& call, const View& x, const View& places) {
+  const Lane lane = lane_of(x.type), place = lane_of(places.type);
+  if (lane == Lane::i64) return x;
   constexpr double infinite = std::numeric_limits<double>::infinity();
   Expression key;
   const Expression::Number number = key.input(0, lane);
-  const Expression::Number is_first = key.apply(Operation::equal, key.input(1, Lane::i64), key.integer(0));
+  const Expression::Number is_first = key.apply(Operation::equal, key.input(1, place), number_of(key, place, 0));
   const Expression::Number extreme =
       key.apply(Operation::select, is_first, key.constant(lane, infinite), key.constant(lane, -infinite));
   key.apply(Operation::select, key.apply(Operation::is_nan, number), extreme, number);
-  const View keys = mapped(call, key, {x, positions_along(call, x.dims, axis)}, x.type, x.dims);
-  return extreme_positions(call, Reduction::maximum, keys, axis);
+  return mapped(call, key, {x, places}, x.type, x.dims);
+}
+
+}  // namespace
+
+View extreme_positions(LowerCall& call, Reduction extreme, const View& x, std::size_t axis, bool takes_last) {
+  const View place = place_of_extreme(call, extreme, x, axis, places_along(call, x, axis), takes_last);
+  return stored_as(call, place, ElementType::int64);
+}
+
+View first_greatest(LowerCall& call, const View& x, std::size_t axis) {
+  const View places = places_along(call, x, axis);
+  const View keys = without_nan(call, x, places);
+  return stored_as(call, place_of_extreme(call, Reduction::maximum, keys, axis, places), ElementType::int64);
+}
+
+View marked_greatest(LowerCall& call, const View& x, std::size_t axis) {
+  const View places = places_along(call, x, axis);
+  const View keys = without_nan(call, x, places);
+  const View best = place_of_extreme(call, Reduction::maximum, keys, axis, places);
+  const Lane place = lane_of(places.type);
+  Expression e;
+  e.convert(e.apply(Operation::equal, e.input(0, place), e.input(1, place)), lane_of(x.type));
+  return mapped(call, e, {places, best}, x.type, x.dims);
 }
 
 std::vector<bool> last_axes(std::size_t rank, std::size_t first) {

@@ -47,6 +47,8 @@ View extreme_positions(LowerCall& call, Reduction extreme, const View& x, std::s
 /// Where the first of the greatest is along an axis, which keeps one element. A NaN is the greatest where it is the first of its line, and nothing
 /// elsewhere.
 View first_greatest(LowerCall& call, const View& x, std::size_t axis);
+/// The same: one at that place, in the type of x, and zero elsewhere.
+View marked_greatest(LowerCall& call, const View& x, std::size_t axis);
 /// The axes from `first` on, or one, for reduced.
 std::vector<bool> last_axes(std::size_t rank, std::size_t first);
 std::vector<bool> only_axis(std::size_t rank, std::size_t axis);

@@ -27,6 +27,7 @@ struct PanelTask {
   std::int64_t rows;
   std::int64_t first_row;                  ///< of c; a, c and the residual begin there
   const float* packed_b;                   ///< whole
+  bool by_columns = false;                 ///< it is from pack_columns
   const StoredMatrix* stored_b = nullptr;  ///< in its place
   const NumberBlocks* numbers = nullptr;   ///< of which it is packed
   float* panel = nullptr;                  ///< for one panel of either, depth_block deep
@@ -66,6 +67,9 @@ struct Isa {
   void (*pack_b)(float* to, const float* from, std::int64_t k, std::int64_t n, std::int64_t k_stride,
                  std::int64_t n_stride);
   void (*multiply)(const PanelTask& task, const Epilogue& epilogue);
+  /// Columns one after the other, at most half as many as a vector has lanes. `from` may be any address.
+  void (*pack_columns)(float* to, const float* from, std::int64_t k, std::int64_t n, std::int64_t k_stride,
+                       std::int64_t n_stride);
 
   /// Where the segments of the pixels' windows are in the image.
   void (*pixel_table)(const Window& window, const float* in, PixelRange pixels, const Segment* segments,
@@ -89,6 +93,8 @@ struct Isa {
                          std::int64_t columns, float* to);
   void (*reduce_doubles)(Reduction reduction, const NumberRows<double>& rows);
   void (*reduce_integers)(Reduction reduction, const NumberRows<std::int64_t>& rows);
+  std::int64_t (*places_of_best)(bool is_largest, const float* from, std::int64_t count, float bound,
+                                 std::int64_t* places);
   void (*transpose)(float* to, const float* from, std::int64_t rows, std::int64_t columns, std::int64_t to_row,
                     std::int64_t from_column);
   ArrayFunction* functions[11];  ///< by Function

@@ -172,6 +172,11 @@ void reduce_rows(ThreadPool& threads, Reduction reduction, const std::int64_t* f
 void reduce_columns(ThreadPool& threads, Reduction reduction, const std::int64_t* from, std::int64_t row_stride,
                     std::int64_t rows, std::int64_t columns, std::int64_t* to, const Isa& isa = best_isa());
 
+/// Writes the places of all numbers that are not worse than `bound`, in their order, and returns how many they are. `places` has room for `count`.
+/// NaN is the largest number.
+std::int64_t places_of_best(bool is_largest, const float* from, std::int64_t count, float bound, std::int64_t* places,
+                            const Isa& isa = best_isa());
+
 /// to[i * to_row + j] = from[i + j * from_column] for numbers of 32 bits of any type, on the calling thread.
 void transpose(float* to, const float* from, std::int64_t rows, std::int64_t columns, std::int64_t to_row,
                std::int64_t from_column, const Isa& isa = best_isa());

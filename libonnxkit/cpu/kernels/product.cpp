@@ -134,16 +134,23 @@ void fill_rows(const RowTable& a, const float** table, const float* first, int64
   }
 }
 
+/// Whether lanes go along the depth, pieces of so many numbers side by side: columns are so few that most lanes beside them would be empty.
+bool is_by_columns(int64_t pieces, int64_t length, int64_t n, const Isa& isa) {
+  constexpr int64_t turning = 3;  // what sums of lanes cost, in multiplications of vectors
+  return n <= isa.lanes / 2 && n * (pieces * blocks_of(length, isa.lanes) + turning) < pieces * length;
+}
+
 }  // namespace
 
 std::int64_t packed_b_floats(int64_t k, int64_t n, const Isa& isa) { return k * round_to(n, isa.lanes); }
 
 void pack_b(float* to, const float* from, int64_t k, int64_t n, int64_t k_stride, int64_t n_stride, const Isa& isa) {
-  isa.pack_b(to, from, k, n, k_stride, n_stride);
+  (is_by_columns(1, k, n, isa) ? isa.pack_columns : isa.pack_b)(to, from, k, n, k_stride, n_stride);
 }
 
 void pack_b(ThreadPool& threads, float* to, const float* from, int64_t k, int64_t n, int64_t k_stride, int64_t n_stride,
             const Isa& isa) {
+  if (is_by_columns(1, k, n, isa)) return isa.pack_columns(to, from, k, n, k_stride, n_stride);
   const int64_t grain = packing_floats / std::max<int64_t>(k * isa.panel_columns, 1) + 1;
   threads.for_range(blocks_of(n, isa.panel_columns), grain, [&](int64_t first, int64_t last) {
     const int64_t column = first * isa.panel_columns, end = std::min(last * isa.panel_columns, n);
@@ -234,6 +241,8 @@ PanelTask product_task(const Product& product, const Division& division, const I
   task.packed_b = product.packed_b;
   if (product.stored_b.from != nullptr) task.stored_b = &product.stored_b;
   task.numbers = product.numbers;
+  task.by_columns =
+      product.stored_b.from == nullptr && product.numbers == nullptr && is_by_columns(1, product.k, product.n, isa);
   task.k = product.k;
   task.columns = product.n;
   task.first_panel = index % division.column_blocks * division.task_panels;
@@ -311,6 +320,7 @@ struct Form {
   int64_t out_channels;
   bool copies;  ///< patches, because channels are few
   bool lines;   ///< instead, lines of windows are used where they lie
+  bool by_columns;
 
   int64_t k(const Window& window) const { return taps_of(window) * in_channels; }
 };
@@ -330,6 +340,8 @@ Form form_of(const Convolution& convolution, const Isa& isa) {
   const bool few = form.in_channels < few_channels && taps_of(window) > 1;
   form.lines = few && window.dilation_width == 1 && window.in_pixel_stride == form.in_channels;
   form.copies = few && !form.lines;
+  const int64_t pieces = form.copies ? 1 : form.lines ? window.kernel_height : taps_of(window);
+  form.by_columns = form.joined == 1 && is_by_columns(pieces, form.k(window) / pieces, form.out_channels, isa);
   return form;
 }
 
@@ -368,6 +380,7 @@ struct ConvolutionTask {
     task.a = row_table(table, depth, task.rows);
     fill_table(task.a, table.get(), patches, pixels, group);
     task.packed_b = packed_weights + group * packed_b_floats(k, form.out_channels, isa);
+    task.by_columns = form.by_columns;
     task.k = k;
     task.columns = form.out_channels;
     task.first_panel = first_panel;
@@ -408,6 +421,13 @@ namespace {
 /// The weights [out][in][taps] of one group: rows [taps][in] of panels of output channels.
 void pack_group(ThreadPool& threads, float* to, const float* weights, const Form& form, int64_t taps, const Isa& isa) {
   const int64_t in = form.in_channels, k = in * taps, n = form.out_channels;
+  if (form.by_columns) {
+    for (int64_t tap = 0; tap < taps; ++tap) {
+      for (int64_t column = 0; column < n; ++column)
+        isa.pack_columns(to + column * k + tap * in, weights + column * k + tap, in, 1, taps, k);
+    }
+    return;
+  }
   if (taps == 1) return pack_b(threads, to, weights, k, n, 1, k, isa);
   const int64_t grain = packing_floats / std::max<int64_t>(k * isa.panel_columns, 1) + 1;
   threads.for_range(blocks_of(n, isa.panel_columns), grain, [&](int64_t first, int64_t last) {

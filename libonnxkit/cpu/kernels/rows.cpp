@@ -125,6 +125,11 @@ void reduce_columns(ThreadPool& threads, Reduction reduction, const int64_t* fro
   reduce(threads, reduction, NumberRows<int64_t>{from, row_stride, rows, columns, to, true}, isa);
 }
 
+int64_t places_of_best(bool is_largest, const float* from, int64_t count, float bound, int64_t* places,
+                       const Isa& isa) {
+  return isa.places_of_best(is_largest, from, count, bound, places);
+}
+
 void transpose(float* to, const float* from, int64_t rows, int64_t columns, int64_t to_row, int64_t from_column,
                const Isa& isa) {
   isa.transpose(to, from, rows, columns, to_row, from_column);

@@ -44,13 +44,24 @@ bool BlockLoops::is_one(std::size_t index) const {
   return column_strides_[index + 1] == 0 && (row_strides_[index + 1] == 0 || rows_per_block_ == 1);
 }
 
+namespace {
+
+/// The index of the innermost of several loops, which leaves `at` to the others.
+std::int64_t taken_from(std::int64_t& at, std::int64_t size) {
+  if (size == 1) return 0;
+  const std::int64_t index = at % size;
+  at /= size;
+  return index;
+}
+
+}  // namespace
+
 std::pair<std::int64_t, std::int64_t> BlockLoops::place(std::int64_t at, std::span<std::byte* const> bases,
                                                         std::span<const std::int64_t> widths,
                                                         std::span<BlockOperand> operands) const {
-  const std::int64_t column = at % column_blocks_ * columns_per_block_;
-  at /= column_blocks_;
-  const std::int64_t row = at % row_blocks_ * rows_per_block_;
-  std::int64_t outer = at / row_blocks_;
+  const std::int64_t column = taken_from(at, column_blocks_) * columns_per_block_;
+  const std::int64_t row = taken_from(at, row_blocks_) * rows_per_block_;
+  std::int64_t outer = at;
   for (std::size_t v = 0; v < operands.size(); ++v) {
     operands[v] = {.data = bases[v] + (row * row_strides_[v] + column * column_strides_[v]) * widths[v],
                    .row_stride = row_strides_[v],

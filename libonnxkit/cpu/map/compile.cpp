@@ -211,7 +211,7 @@ std::vector<std::optional<NodeId>> last_readers(std::span<const Node> nodes) {
   return readers;
 }
 
-/// Nodes that one pass computes with the node that alone reads them fall away.
+/// Nodes that one pass computes with the node that alone reads them fall away. A choice of two operands is a rounded quotient.
 void join_pairs(std::vector<Node>& nodes) {
   std::vector<int> readers(nodes.size(), 0);
   for (const Node& node : nodes)

@@ -52,7 +52,11 @@ void Conversion::load(void* to, const std::byte* from, std::int64_t stride, std:
     const auto* const elements = reinterpret_cast<const T*>(from);
     for (std::int64_t first = 0; first < count; first += together) {
       const std::int64_t some = std::min(together, count - first);
-      for (std::int64_t i = 0; i < some; ++i) near[i] = elements[(first + i) * stride];
+      if (stride == 2) {  // a constant, for loops on vectors
+        for (std::int64_t i = 0; i < some; ++i) near[i] = elements[(first + i) * 2];
+      } else {
+        for (std::int64_t i = 0; i < some; ++i) near[i] = elements[(first + i) * stride];
+      }
       load_(static_cast<std::byte*>(to) + first * number_bytes_, near, some);
     }
   });

@@ -50,6 +50,13 @@ bool is_side_by_side(const BlockOperand& operand, std::int64_t rows, std::int64_
 
 }  // namespace
 
+Program::Program(std::vector<Line> lines, std::size_t registers, const Conversion& result)
+    : lines_(std::move(lines)), registers_(registers), result_(result) {
+  std::int64_t widest = 1;
+  for (const Line& line : lines_) widest = std::max(widest, bytes_of(line.held));
+  register_bytes_ = static_cast<std::size_t>(block * widest);
+}
+
 const std::byte* Program::load(const Line& line, const BlockOperand& input, std::int64_t rows, std::int64_t columns,
                                std::byte* to, bool has_to_move) const {
   const Conversion& conversion = line.conversion;
@@ -105,7 +112,7 @@ void Program::run(std::span<const BlockOperand> inputs, const BlockOperand& resu
     const bool goes_out = is_direct && &line == &last;
     const std::int64_t steps = line.to.is_one ? 1 : count;
     std::byte* const to = goes_out ? const_cast<std::byte*>(result.data)
-                                   : scratch + static_cast<std::size_t>(line.to.at) * register_bytes;
+                                   : scratch + static_cast<std::size_t>(line.to.at) * register_bytes_;
     const std::byte*& place = places[line.to.at];
     switch (line.operation) {
       case Operation::input:

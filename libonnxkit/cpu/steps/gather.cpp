@@ -117,9 +117,14 @@ class GatherKernel : public Kernel {
     if (static_cast<std::int64_t>(runs.size()) * long_run > count) return false;
     state.threads->for_range(outer, grain, [&](std::int64_t first, std::int64_t last) {
       for (std::int64_t o = first; o < last; ++o) {
-        for (const Run& run : runs)
-          std::memcpy(to + (o * count + run.to) * bytes, from + (o * size + run.from) * bytes,
-                      static_cast<std::size_t>(run.count * bytes));
+        for (const Run& run : runs) {
+          std::byte* const run_to = to + (o * count + run.to) * bytes;
+          const std::byte* const run_from = from + (o * size + run.from) * bytes;
+          if (run.count * bytes == sizeof(float))
+            std::memcpy(run_to, run_from, sizeof(float));
+          else
+            std::memcpy(run_to, run_from, static_cast<std::size_t>(run.count * bytes));
+        }
       }
     });
     return true;

@@ -1,4 +1,5 @@
 #include <array>
+#include <memory>
 
 #include "libonnxkit/base/dtype/dtype.h"
 #include "libonnxkit/cpu/map/block_loops.h"
@@ -38,8 +39,9 @@ class MapKernel : public Kernel {
   void run_blocks(const std::array<std::byte*, most_map_operands>& bases, std::int64_t first, std::int64_t last) const {
     constexpr std::size_t near_bytes = 32768;
     alignas(64) std::byte near[near_bytes];
-    std::vector<std::byte> far(program_.scratch_bytes() > near_bytes ? program_.scratch_bytes() : 0);
-    std::byte* const scratch = far.empty() ? near : far.data();
+    const bool is_near = program_.scratch_bytes() <= near_bytes;
+    const auto far = std::make_unique_for_overwrite<std::byte[]>(is_near ? 0 : program_.scratch_bytes());
+    std::byte* const scratch = is_near ? near : far.get();
     std::array<BlockOperand, most_map_operands> operands;
     for (std::int64_t block = first; block < last; ++block) {
       const auto [rows, columns] = loops_.place(block, bases, widths_, std::span(operands).first(views_.size()));

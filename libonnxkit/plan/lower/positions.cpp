@@ -80,10 +80,7 @@ Unlowered lower_hardmax(LowerCall& call) {
   const View x = stored_as(call, call.input(0), wide_type(call.input(0).type));
   if (x.size() == 0 || x.rank() == 0) return "without elements";
   const std::size_t axis = counted_axis(call.integer("axis", -1), x.rank());
-  const View best = first_greatest(call, x, axis);
-  Expression e;
-  e.convert(e.apply(Operation::equal, e.input(0, Lane::i64), e.input(1, Lane::i64)), lane_of(x.type));
-  give(call, mapped(call, e, {positions_along(call, x.dims, axis), best}, x.type, x.dims));
+  give(call, marked_greatest(call, x, axis));
   return std::nullopt;
 }
 
@@ -93,28 +90,29 @@ Unlowered lower_reverse_sequence(LowerCall& call) {
   const std::int64_t batch_axis = call.integer("batch_axis", 1), time_axis = call.integer("time_axis", 0);
   if (x.rank() < 2 || x.size() == 0 || batch_axis + time_axis != 1 || batch_axis * time_axis != 0)
     return "without elements or of other axes";
-  Dims order;
-  for (std::size_t i = 0; i < x.rank(); ++i) order.push_back(static_cast<std::int64_t>(i));
-  if (batch_axis == 1) std::swap(order[0], order[1]);
-  const View rows = call.contiguous(permuted(x, order));
-  const std::int64_t batches = rows.dims[0], times = rows.dims[1], width = rows.size() / (batches * times);
+  const View rows = call.contiguous(x);
+  const std::int64_t batches = x.dims[static_cast<std::size_t>(batch_axis)],
+                     times = x.dims[static_cast<std::size_t>(time_axis)], width = x.size() / (batches * times);
   if (call.input(1).size() != batches) return "lengths of another number";
-  const Dims grid = {batches, times};
+  const bool by_time = time_axis == 0;
+  const Dims grid = {x.dims[0], x.dims[1]};
   Expression e;
   const Number batch = e.input(0, Lane::i64), time = e.input(1, Lane::i64), length = e.input(2, Lane::i64);
   const Number turned = e.apply(Operation::subtract, e.apply(Operation::subtract, length, e.integer(1)), time);
   const Number at = e.apply(Operation::select, e.apply(Operation::less, time, length), turned, time);
-  const Number place = e.apply(Operation::add, e.apply(Operation::multiply, batch, e.integer(times)), at);
+  const Number outer = by_time ? at : batch, inner = by_time ? batch : at;
+  const Number place = e.apply(Operation::add, e.apply(Operation::multiply, outer, e.integer(grid[1])), inner);
   const Number is_outside = e.apply(Operation::logical_or, e.apply(Operation::less, length, e.integer(0)),
                                     e.apply(Operation::less, e.integer(times), length));
   e.apply(Operation::select, is_outside, e.integer(batches * times), place);
+  const View lengths = reshaped_or_copied(call, call.input(1), by_time ? Dims{1, batches} : Dims{batches, 1});
   const View places = mapped(call, e,
-                             {positions_along(call, grid, 0), positions_along(call, grid, 1),
-                              reshaped_or_copied(call, call.input(1), {batches, 1})},
+                             {positions_along(call, grid, static_cast<std::size_t>(batch_axis)),
+                              positions_along(call, grid, static_cast<std::size_t>(time_axis)), lengths},
                              ElementType::int64, grid);
   const View result = call.make(x.type, {1, batches * times, width});
   call.emit(gather_step, {reshaped(rows, {1, batches * times, width}), reshaped(places, {batches * times})}, {result});
-  call.set_output(0, permuted(reshaped(result, rows.dims), order));
+  call.set_output(0, reshaped(result, x.dims));
   return std::nullopt;
 }
 

@@ -275,7 +275,9 @@ Unlowered lower_resize(LowerCall& call) {
   View view = call.input(0);
   const bool is_integer = lane_of(view.type) == Lane::i64;
   const ElementType type = lane_of(view.type) == Lane::f32 ? ElementType::float32 : ElementType::float64;
-  for (std::size_t i = 0; i < axes.size(); ++i) {
+  for (std::size_t step = 0; step < axes.size(); ++step) {
+    // Elements that are only repeated: the innermost axis first, so that the others repeat whole rows.
+    const std::size_t i = is_nearest ? axes.size() - 1 - step : step;
     if (!axes[i].is_resized) continue;
     const auto taps = resize_taps(call, axes[i], rules);
     if (!taps) return "a position is out of range";

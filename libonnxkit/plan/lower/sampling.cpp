@@ -18,34 +18,60 @@ double grid_position(std::int64_t i, std::int64_t size, bool aligns_corners) {
   return size == 1 ? -1 : 2 * at / (count - 1) - 1;
 }
 
-/// 64 MiB: each plan holds its positions.
-constexpr std::int64_t most_position_numbers = std::int64_t{1} << 24;
+/// The positions along one axis of the image, for a map over [n, image].
+View grid_positions(LowerCall& call, const Dims& dims, std::size_t axis, bool aligns_corners) {
+  const std::int64_t size = dims[axis + 1];
+  call.spend_on_tables(size, sizeof(float));
+  std::vector<float> positions;
+  for (std::int64_t i = 0; i < size; ++i)
+    positions.push_back(static_cast<float>(grid_position(i, size, aligns_corners)));
+  Dims own(dims.size(), 1);
+  own[axis + 1] = size;
+  return broadcast_to(call.constant(positions, std::move(own)), dims);
+}
 
-/// Constant positions [points, axes + 1], the innermost axis first and a 1 behind, times the matrices.
+/// Each coordinate is a sum of the positions along all axes, the innermost first in theta, times numbers of theta.
 Unlowered lower_affine_grid(LowerCall& call) {
   if (!is_narrow_real(call.output_type(0))) return "only for real numbers of 32 bits and less";
   const auto size = call.constant_integers(1);
   if (!size) return "the size is not constant";
   const View theta = call.as_real(call.input(0));
   if ((size->size() != 4 && size->size() != 5) || theta.rank() != 3) return "operands of other forms";
-  const auto axes = static_cast<std::int64_t>(size->size()) - 2;
+  const std::size_t axes = size->size() - 2;
+  const auto count = static_cast<std::int64_t>(axes);
   const Dims out = call.output_dims(0);
-  if (theta.dims != Dims{(*size)[0], axes, axes + 1} || element_count(out) == 0) return "operands of other forms";
-  const Dims sizes(size->begin() + 2, size->end());
-  const std::int64_t points = element_count(sizes);
-  if (points > most_position_numbers / (axes + 1)) return "there would be many positions";
+  if (theta.dims != Dims{(*size)[0], count, count + 1} || element_count(out) == 0) return "operands of other forms";
   const bool aligns_corners = call.integer("align_corners") != 0;
-  std::vector<float> positions;
-  for (std::int64_t i = 0; i < points; ++i) {
-    std::int64_t rest = i;
-    for (std::size_t axis = sizes.size(); axis-- > 0; rest /= sizes[axis])
-      positions.push_back(static_cast<float>(grid_position(rest % sizes[axis], sizes[axis], aligns_corners)));
-    positions.push_back(1);
+  const Dims dims(out.begin(), out.end() - 1);
+  const View grid = call.make(theta.type, out);
+  for (std::size_t coordinate = 0; coordinate < axes; ++coordinate) {
+    Expression e;
+    std::vector<View> inputs;
+    const auto next = [&](const View& view) {
+      inputs.push_back(view);
+      return e.input(inputs.size() - 1, lane_of(view.type));
+    };
+    const auto of_theta = [&](std::size_t column) {
+      View one = sliced(sliced(theta, 1, static_cast<std::int64_t>(coordinate), 1, 1), 2,
+                        static_cast<std::int64_t>(column), 1, 1);
+      return next(broadcast_to(reshaped_or_copied(call, one,
+                                                  [&] {
+                                                    Dims own(dims.size(), 1);
+                                                    own[0] = dims[0];
+                                                    return own;
+                                                  }()),
+                               dims));
+    };
+    Number sum = of_theta(axes);
+    for (std::size_t axis = 0; axis < axes; ++axis) {
+      const Number position = next(grid_positions(call, dims, axis, aligns_corners));
+      sum = e.apply(Operation::add, e.apply(Operation::multiply, position, of_theta(axes - 1 - axis)), sum);
+    }
+    View part = sliced(grid, out.size() - 1, static_cast<std::int64_t>(coordinate), 1, 1);
+    part.dims.pop_back(), part.strides.pop_back();
+    call.emit_map(e, std::move(inputs), part);
   }
-  constexpr std::int64_t turned[] = {0, 2, 1};
-  const View base = call.constant(positions, {points, axes + 1});
-  const View grid = matrix_product(call, base, call.contiguous(permuted(theta, turned)), {theta.dims[0], points, axes});
-  call.set_output(0, reshaped(grid, out));
+  call.set_output(0, grid);
   return std::nullopt;
 }
 

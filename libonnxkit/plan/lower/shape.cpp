@@ -243,7 +243,7 @@ Unlowered lower_pad(LowerCall& call) {
   View view = call.input(0);
   const Dims dims = call.output_dims(0);
   if (view.size() == 0 || element_count(dims) == 0) return "without elements";
-  for (std::size_t axis = 0; axis < view.rank(); ++axis) {
+  for (std::size_t axis = view.rank(); axis-- > 0;) {  // rows are copied whole along all axes but the last
     const std::int64_t begin = sizes.begins[axis], end = sizes.ends[axis];
     if (begin == 0 && end == 0) continue;
     const std::int64_t first = std::max<std::int64_t>(0, -begin);

@@ -36,7 +36,7 @@ void register_unlowered(LoweringRegistry& registry) {
   all(sampling, {"DeformConv", "MaxRoiPool", "MaxUnpool", "RoiAlign"});
   all(recurrent, {"LinearAttention", "CausalConvWithState"});
   all(joint, {"BitCast", "Det", "FlexAttention", "SoftmaxCrossEntropyLoss", "Upsample"});
-  for (const char* op : {"CenterCropPad", "Col2Im", "Einsum", "MeanVarianceNormalization", "NegativeLogLikelihoodLoss",
+  for (const char* op : {"CenterCropPad", "Einsum", "MeanVarianceNormalization", "NegativeLogLikelihoodLoss",
                          "RotaryEmbedding", "SwiGLU", "TensorScatter"})
     registry.add(op, all_versions(), refuse, {.never = joint, .is_composed = true});
   all(folded_values,

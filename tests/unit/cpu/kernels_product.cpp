@@ -14,10 +14,11 @@ namespace {
 struct Shape {
   int64_t m, n, k;
 };
-constexpr Shape shapes[] = {{1, 1, 1},    {1, 70, 33},  {70, 1, 33},    {3, 130, 9},   {2, 3, 600},   {8, 24, 384},
-                            {6, 64, 385}, {9, 25, 300}, {17, 50, 5},    {200, 30, 7},  {5, 200, 12},  {0, 4, 3},
-                            {4, 0, 3},    {4, 5, 0},    {31, 49, 64},   {193, 100, 3}, {13, 7, 1000}, {400, 16, 2},
-                            {48, 48, 48}, {7, 33, 769}, {260, 129, 600}};
+constexpr Shape shapes[] = {{1, 1, 1},    {1, 70, 33},   {70, 1, 33},     {3, 130, 9},   {2, 3, 600},   {8, 24, 384},
+                            {6, 64, 385}, {9, 25, 300},  {17, 50, 5},     {200, 30, 7},  {5, 200, 12},  {0, 4, 3},
+                            {4, 0, 3},    {4, 5, 0},     {31, 49, 64},    {193, 100, 3}, {13, 7, 1000}, {400, 16, 2},
+                            {48, 48, 48}, {7, 33, 769},  {260, 129, 600}, {203, 3, 40},  {5, 1, 7000},  {17, 4, 33},
+                            {3, 8, 500},  {19, 2, 3100}, {9, 6, 70}};
 
 /// An epilogue of everything, and the same in double.
 struct Everything {
@@ -123,6 +124,24 @@ class ProductTest {
   int64_t k_stride_, n_stride_;
 };
 
+float largest(const Floats& numbers) {
+  float most = 0;
+  for (const float number : numbers) most = std::max(most, std::abs(number));
+  return most;
+}
+
+/// By how much products of random floats and another form of b may differ: few columns are summed in another order where b is packed as float32.
+float slack(const Shape& shape, const Floats& b, const cpu::Isa& isa) {
+  if (shape.n > cpu::isa_lanes(isa) / 2) return 0;
+  return static_cast<float>(shape.k) * 0x1p-21F * largest(b);
+}
+
+int64_t differences(const Floats& found, const Floats& wanted, float slack) {
+  int64_t count = 0;
+  for (std::size_t i = 0; i < wanted.size(); ++i) count += !(std::abs(found[i] - wanted[i]) <= slack);
+  return count;
+}
+
 }  // namespace
 
 TEST_CASE("products of all shapes are right in every order of b and on any number of threads") {
@@ -168,7 +187,7 @@ TEST_CASE("a matrix of bfloat16 gives where it lies what it gives packed as floa
           Floats found = filled(shape.m * shape.n);
           product.c = found.data();
           cpu::product(*threads, product, {}, isa);
-          CHECK(found == wanted);
+          CHECK(differences(found, wanted, slack(shape, b, isa)) == 0);
         }
       }
     }
@@ -272,7 +291,8 @@ TEST_CASE("a matrix of numbers in blocks gives what it gives packed as float32")
       const ProductTest test(shape, matrix.b);
       const Floats wanted = test.run(one, isa, {});
       for (ThreadPool* threads : {&one, &three})
-        CHECK(test.run(*threads, isa, {}, matrix.packed(*threads, isa), &matrix.numbers) == wanted);
+        CHECK(differences(test.run(*threads, isa, {}, matrix.packed(*threads, isa), &matrix.numbers), wanted,
+                          slack(shape, matrix.b, isa)) == 0);
     });
   });
 }
