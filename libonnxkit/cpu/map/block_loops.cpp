@@ -4,7 +4,7 @@
 
 namespace onnxkit::cpu {
 
-BlockLoops::BlockLoops(std::span<const View* const> views) {
+BlockLoops::BlockLoops(std::span<const View* const> views, Shape shape) {
   plan::Loops loops = plan::joined_loops(views);
   const std::size_t depth = loops.sizes.size();
   row_strides_.assign(views.size(), 0);
@@ -23,12 +23,18 @@ BlockLoops::BlockLoops(std::span<const View* const> views) {
     outer_ *= loops.sizes[axis];
     for (std::size_t v = 0; v < views.size(); ++v) outer_strides_[v].push_back(loops.strides[v][axis]);
   }
-  columns_per_block_ = std::min(columns_, Program::block);
-  rows_per_block_ = columns_per_block_ < columns_
-                        ? 1
-                        : std::max<std::int64_t>(1, Program::block / std::max<std::int64_t>(columns_, 1));
-  rows_per_block_ = std::min(rows_per_block_, std::max<std::int64_t>(rows_, 1));
-  if (columns_ >= fewest_columns_alone && has_number_for_each_row()) rows_per_block_ = 1;
+  if (shape == Shape::square) {
+    constexpr std::int64_t most_rows = 32;
+    rows_per_block_ = std::clamp<std::int64_t>(rows_, 1, most_rows);
+    columns_per_block_ = std::min(columns_, Program::block / rows_per_block_);
+  } else {
+    columns_per_block_ = std::min(columns_, Program::block);
+    rows_per_block_ = columns_per_block_ < columns_
+                          ? 1
+                          : std::max<std::int64_t>(1, Program::block / std::max<std::int64_t>(columns_, 1));
+    rows_per_block_ = std::min(rows_per_block_, std::max<std::int64_t>(rows_, 1));
+    if (columns_ >= fewest_columns_alone && has_number_for_each_row()) rows_per_block_ = 1;
+  }
   column_blocks_ = columns_per_block_ == 0 ? 0 : (columns_ + columns_per_block_ - 1) / columns_per_block_;
   row_blocks_ = (rows_ + rows_per_block_ - 1) / rows_per_block_;
 }
