@@ -25,7 +25,7 @@ const char* isa_name(const Isa& isa);
 std::int64_t isa_lanes(const Isa& isa);
 
 /// The most rows and columns of a block that Epilogue::finish sees.
-constexpr std::int64_t finish_rows = 16, finish_columns = 512;
+constexpr std::int64_t finish_rows = 48, finish_columns = 512;
 
 /// What becomes of the sums of a product or a convolution, in this order. Rows are rows of c, or pixels of the output counted through all
 /// images; columns are columns of c, or channels.
