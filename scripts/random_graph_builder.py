@@ -138,10 +138,17 @@ class Builder:
 
     def mask(self, shape, shown=True):
         """Truth values of which the first of each row is `shown`: rows that see nothing are NaN for Softmax and 0 for Attention."""
+        return self.truths(shape, lambda at: shown if shape and at % shape[-1] == 0 else self.chance(0.6))
+
+    def rows(self, shape):
+        """Truth values, some rows all of one kind."""
+        kinds = [self.pick((0, 1, 0.6, 0.6)) for _ in range(max(math.prod(shape[:-1]), 1))]
+        return self.truths(shape, lambda at: self.chance(kinds[at // shape[-1] if shape else 0]))
+
+    def truths(self, shape, make):
         value = self.input("bool", shape)
         for data in self.sets:
-            numbers = [shown if shape and at % shape[-1] == 0 else self.chance(0.6) for at in range(value.count)]
-            data[value.name] = self.tensor(value.name, "bool", shape, numbers)
+            data[value.name] = self.tensor(value.name, "bool", shape, [make(at) for at in range(value.count)])
         return value
 
     def const(self, numbers, type="float", shape=()):

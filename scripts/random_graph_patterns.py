@@ -128,6 +128,10 @@ def scaled_softmax(b):
 
 
 def hidden_scores(b, scores, shape, low):
+    """With a finite low number rows may be hidden as a whole: all keys weigh the same then."""
+    if math.isfinite(low) and b.chance(0.5):
+        seen = b.rows(shape)
+        return where(b, seen, *((scores, b.exact(low, scores.type)) if b.chance(0.5) else (b.exact(low, scores.type), scores)))
     if b.chance(0.5):
         return where(b, b.mask(shape, False), b.const(low, scores.type), scores)
     return where(b, b.mask(shape), scores, b.const(low, scores.type))
@@ -169,7 +173,7 @@ def attention(b):
         scores = add(b, scores, mask_of(b, type, (batch, heads, length, total)))
     if b.chance(0.2):
         shape = b.pick(((batch, 1, length, total), (length, total), (1, 1, 1, total)))
-        scores = hidden_scores(b, scores, shape, b.pick((-math.inf, -65504, -1e4)))
+        scores = hidden_scores(b, scores, shape, b.pick((-math.inf, -65504 if type == "float16" else -1e30, -1e4)))
     result = softmax(b, scores)
     if b.chance(0.15):
         result = where(b, unary(b, "IsNaN", result, "bool"), b.const(0, type), result)
