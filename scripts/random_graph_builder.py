@@ -47,12 +47,13 @@ class Invalid(Exception):
 
 
 class Builder:
-    """`rate` is how probable a disturbance that changes no value is at each node, `cap` the largest size that is drawn."""
+    """`rate` is how probable a disturbance that changes no value is at each node, `cap` the largest size that is drawn. With
+    `is_smooth` small deviations stay small, as narrow types have larger ones."""
 
-    def __init__(self, seed, cap=0, rate=None):
+    def __init__(self, seed, cap=0, is_smooth=False):
         self.rng = random.Random(seed)
-        self.cap = cap
-        self.rate = self.rng.choice((0, 0, 0.03, 0.08, 0.2)) if rate is None else rate
+        self.cap, self.is_smooth = cap, is_smooth
+        self.rate = self.rng.choice((0, 0, 0.03, 0.08, 0.2))
         self.odd = self.rng.choice((0, 0.05, 0.1, 0.2))  # how probable another constant, axis or operand is
         self.zeros = self.rng.choice((0, 0, 0, 0, 0.02, 0.15))  # how often a size is 0
         self.special = self.rng.random() < 0.1  # infinities, NaN and zeros in what is drawn

@@ -8,8 +8,9 @@ from random_graph_nodes import (batch_normalization, binary, broadcast, cast, cl
 from random_graph_patterns import few_numbers, gelu, hard_swish, layer_normalization, rms_normalization, swish
 
 REAL_UNARY = ("Relu", "Sigmoid", "Tanh", "Exp", "Sqrt", "Abs", "Neg", "Erf", "Floor", "Ceil", "Round", "Softplus", "Softsign", "Elu", "Selu", "LeakyRelu",
-              "HardSigmoid", "HardSwish", "Sin", "Cos", "Atan", "Sign", "ThresholdedRelu", "Celu", "Shrink", "Mish", "Gelu", "Identity", "Swish", "Log",
+              "HardSigmoid", "HardSwish", "Sin", "Cos", "Atan", "Sign", "Celu", "Mish", "Gelu", "Identity", "Swish", "Log",
               "Reciprocal")
+STEEP = ("Floor", "Ceil", "Round", "Sign", "Hardmax")  # where a small deviation becomes a large one
 SINCE = {"Mish": 18, "Gelu": 20, "Swish": 24}
 SMALLEST_OF_FLOATS = ("float", "double", "float16")  # what operators take that have no bfloat16 in older versions
 REDUCTIONS = ("ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceL2", "ReduceSumSquare", "ReduceLogSumExp")
@@ -48,7 +49,7 @@ def partner(b, pool, x):
 def real_unary(b, pool):
     x = pick(b, pool, lambda v: v.type in SMALLEST_OF_FLOATS)
     operator = b.pick(name for name in REAL_UNARY if SINCE.get(name, 0) <= b.opset)
-    if operator == "Celu" and x.type != "float":
+    if operator == "Celu" and x.type != "float" or operator in STEEP and b.is_smooth:
         raise Invalid
     if operator in ("Log", "Sqrt", "Reciprocal"):
         x = binary(b, "Add", unary(b, "Abs", x), b.exact(0.5, x.type))
@@ -89,6 +90,8 @@ def other_arithmetic(b, pool):
 
 
 def comparison(b, pool):
+    if b.is_smooth:
+        raise Invalid
     x = pick(b, pool, lambda v: v.type in ("float", "double", "int32", "int64", "float16"))
     return binary(b, b.pick(("Greater", "Less", "Equal", "GreaterOrEqual", "LessOrEqual")), x, partner(b, pool, x), "bool")
 
@@ -106,7 +109,7 @@ def choice(b, pool):
 
 
 def conversion(b, pool):
-    x = pick(b, pool)
+    x = pick(b, pool, lambda v: not (b.is_smooth and v.is_float))
     return cast(b, x, b.pick(("float", "float", "double", "float16", "bfloat16", "int32", "int64", "int8", "uint8", "bool")))
 
 
@@ -173,7 +176,7 @@ def reduction(b, pool):
     axes = b.rng.sample(range(x.rank), b.rng.randint(1, x.rank))
     if b.chance(0.15):
         axis = axes[0]
-        if not x.shape[axis]:
+        if not x.shape[axis] or b.is_smooth and x.is_float:
             raise Invalid
         keep = b.chance(0.5)
         shape = tuple(1 if i == axis else size for i, size in enumerate(x.shape) if keep or i != axis)
@@ -186,7 +189,8 @@ def along_an_axis(b, pool):
     x = pick(b, pool, lambda v: v.type in ("float", "double", "float16") and v.rank and v.known and v.count)
     choice = b.rng.randrange(5)
     if choice <= 1:
-        return softmax(b, x, b.rng.randrange(x.rank), b.pick(("Softmax", "Softmax", "LogSoftmax", "Hardmax")))
+        operator = b.pick(("Softmax", "Softmax", "LogSoftmax", "Hardmax"))
+        return softmax(b, x, b.rng.randrange(x.rank), "Softmax" if b.is_smooth else operator)
     if choice == 2:
         if b.opset < 17:
             raise Invalid
@@ -198,7 +202,7 @@ def along_an_axis(b, pool):
     if choice == 3:
         axis = b.exact(b.rng.randrange(x.rank), "int64")
         return b.op("CumSum", [x, axis], x.type, x.shape, exclusive=b.pick((0, 1)), reverse=b.pick((0, 1)))
-    return top_k(b, x)[b.pick((0, 0, 1))]
+    return top_k(b, x)[0 if b.is_smooth else b.pick((0, 0, 1))]
 
 
 def product(b, pool):
@@ -223,6 +227,8 @@ def pool_of(b, x):
 
 
 def quantization(b, pool):
+    if b.is_smooth:
+        raise Invalid
     return quantized(b, pick(b, pool, lambda v: v.type == "float"))
 
 

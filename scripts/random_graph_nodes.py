@@ -256,8 +256,9 @@ def top_k(b, x):
 def quantize(b, x, type="uint8", scale=None, zero=None):
     scale = b.const(b.pick((0.02, 0.05, 0.1)) if scale is None else scale, x.type)
     zero = b.const(b.rng.randint(*((-10, 10) if type == "int8" else (100, 140))) if zero is None else zero, type)
-    if scale.shape != () or zero.shape != ():
+    if scale.shape != zero.shape or scale.rank > 1:
         raise Invalid
+    zero = None if type == "uint8" and b.chance(0.15) else zero
     return b.op("QuantizeLinear", [x, scale, zero], type, x.shape), scale, zero
 
 

@@ -174,7 +174,7 @@ def attention(b):
     if b.chance(0.2):
         shape = b.pick(((batch, 1, length, total), (length, total), (1, 1, 1, total)))
         scores = hidden_scores(b, scores, shape, b.pick((-math.inf, -65504 if type == "float16" else -1e30, -1e4)))
-    result = softmax(b, scores)
+    result = softmax(b, scores) if type != "float16" or b.chance(0.5) else cast(b, softmax(b, cast(b, scores, "float")), type)
     if b.chance(0.15):
         result = where(b, unary(b, "IsNaN", result, "bool"), b.const(0, type), result)
     result = matmul(b, result, v)
@@ -280,8 +280,9 @@ def quantized_convolution(b):
     by_channel = b.chance(0.5)
     scales = b.weight("float", (filters,), "positive") if by_channel else b.const(0.02)
     zero = b.const([zeros] * filters, weight_type, (filters,)) if by_channel else b.const(zeros, weight_type)
-    if scales.shape != zero.shape or not by_channel and scales.shape:
+    if scales.shape != zero.shape or not by_channel and scales.rank > 1:
         raise Invalid
+    zero = None if weight_type == "int8" and b.chance(0.3) else zero
     more = {"axis": 0} if by_channel else {}
     weight = b.op("DequantizeLinear", [numbers, scales, zero], "float", numbers.shape, **more)
     pads = b.pick((0, kernel // 2))
