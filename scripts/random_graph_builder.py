@@ -9,6 +9,7 @@ from onnx import TensorProto, helper
 
 TYPES = {name: getattr(TensorProto, name.upper()) for name in
          ("float", "double", "float16", "bfloat16", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "bool")}
+FEW_BITS = {name: getattr(TensorProto, name.upper()) for name in ("int4", "uint4", "int2", "uint2")}  # of constants
 FLOATS = ("float", "double", "float16", "bfloat16")
 SIGNED = ("int8", "int16", "int32", "int64")
 UNSIGNED = ("uint8", "uint16", "uint32", "uint64")
@@ -118,7 +119,7 @@ class Builder:
         return drawn
 
     def tensor(self, name, type, shape, numbers):
-        return helper.make_tensor(name, TYPES[type], shape, numbers)
+        return helper.make_tensor(name, TYPES.get(type) or FEW_BITS[type], shape, numbers)
 
     def input(self, type, shape, kind="normal"):
         name = self.fresh()
@@ -229,8 +230,8 @@ class Builder:
 
     def op(self, operator, inputs, type, shape, **attributes):
         if self.odd and len(self.levels) == 1:
-            kept = 2 if operator == "Div" else 9  # a divisor may be made so that it is not 0
-            inputs = [self.another(value) if value and at + 1 != kept and self.chance(self.odd / 3) else value for at, value in enumerate(inputs)]
+            last = 0 if operator in ("Div", "Resize") else 9  # a divisor may be made so that it is not 0, scales so that they are positive
+            inputs = [self.another(value) if value and at <= last and self.chance(self.odd / 3) else value for at, value in enumerate(inputs)]
             self.around = [*self.around, *(value for value in inputs if value)][-24:]
         return self.disturbed(self.nodes(operator, inputs, [(type, tuple(shape))], **attributes)[0])
 
@@ -326,7 +327,8 @@ def with_a_neutral_operation(b, v):
     if v.type not in ("float", "double", "int32", "int64"):
         return through_identity(b, v)
     operator, number = b.pick((("Mul", 1), ("Add", 0), ("Sub", 0), ("Div", 1)))
-    return b.nodes(operator, [v, b.const(number, v.type)], [(v.type, v.shape)])[0] if v.rank > 1 else v
+    other = b.positions([number], b.pick(((), (1,), (1, 1))) if v.rank > 1 else (), v.type)
+    return b.nodes(operator, [v, other], [(v.type, v.shape)])[0]
 
 
 def through_dropout(b, v):

@@ -291,6 +291,36 @@ def repeated_heads(b):
     return matmul(b, y, transpose(b, y, (*range(y.rank - 2), y.rank - 1, y.rank - 2)))
 
 
+def packed_weights(b):
+    """Products with weights of a few bits behind DequantizeLinear, of one scale, one for each column or one for each block."""
+    kinds = {"int4": (-8, 7), "uint4": (0, 15), "int8": (-128, 127), "uint8": (0, 255)} | ({"int2": (-2, 1), "uint2": (0, 3)} if b.opset >= 25 else {})
+    if b.opset < 21:
+        raise Invalid
+    kind, turns = b.pick(kinds), b.chance(0.5)
+    k, n, block = b.pick((5, 8, 12, 16, 33, 64)), b.pick((1, 2, 3, 8, 17)), b.pick((4, 8, 8, 16))
+    shape = (n, k) if turns else (k, n)
+    axis = 1 if turns else 0
+    if b.chance(0.1):
+        axis = 1 - axis
+    form = b.pick(("blocks", "blocks", "columns", "whole"))
+    blocks = -(-shape[axis] // block)
+    scales = {"blocks": (*shape[:axis], blocks, *shape[axis + 1:]), "columns": (shape[1 - axis],), "whole": b.pick(((), (1,)))}[form]
+    real = "float"  # float16 would round the weights, which the product does not
+    numbers = b.positions([b.rng.randint(*kinds[kind]) for _ in range(math.prod(shape))], shape, kind)
+    scale = b.positions([round(b.rng.uniform(-0.1, 0.2), 3) or 0.1 for _ in range(math.prod(scales))], scales, real)
+    zero = b.positions([b.rng.randint(*kinds[kind]) for _ in range(math.prod(scales))], scales, kind) if b.chance(0.6) else None
+    attributes = {"blocks": {"axis": axis, "block_size": block}, "columns": {"axis": 1 - axis - b.pick((0, 2))}, "whole": {}}[form]
+    w = b.op("DequantizeLinear", [numbers, scale, zero], real, shape, **attributes)
+    rows = b.pick((1, 2, 5, 16))
+    x = tensor(b, real, b.pick(((rows, k), (2, rows, k))))
+    if turns and x.rank == 2 and b.chance(0.5):
+        y = b.op("Gemm", [x, w, b.weight(real, (n,))], real, (rows, n), transB=1, alpha=b.pick((1.0, 0.5)))
+    else:
+        y = matmul(b, x, transpose(b, w, (1, 0)) if turns else w)
+        y = add(b, y, b.weight(real, (n,))) if b.chance(0.5) else y
+    return activation(b, y)
+
+
 def batches(b):
     """A leading axis of a size that changes from set to set, so that one session makes and keeps several plans."""
     b.rate, b.sets = 0, [{} for _ in range(3)]
@@ -341,4 +371,4 @@ def plain_of_rows(b, x):
 
 OPERATORS = {function.__name__: function for function in (
     whole_numbers, quantized_operators, recurrence, resampling, left_out, einsum, cache, newer_operators, microsoft, long_rows, casts, statistics,
-    repeated_heads, batches)}
+    repeated_heads, packed_weights, batches)}
