@@ -1,7 +1,9 @@
 """Longer models for scripts/random_graphs: networks over images, whose order of channels plans change, and values of many readers and operands."""
 import math
 
-from random_graph_builder import Invalid
+from onnx import helper
+
+from random_graph_builder import TYPES, Invalid, Value
 from random_graph_nodes import (add, batch_normalization, binary, concat, conv, conv_transpose, matmul, mul, pad, pool, quantized, reduce, reshape, slice_of,
                                 softmax, split, transpose, unary)
 from random_graph_patterns import activation, few_numbers, layer_normalization, tensor
@@ -178,4 +180,86 @@ def many(b):
     return concat(b, [result, *whole[:3]], 0) if choice == 2 else result
 
 
-NETWORKS = {function.__name__: function for function in (images, many)}
+def given(b, name, make):
+    """Integers as an input, others in each set."""
+    numbers = [make() for _ in b.sets]
+    for data, each in zip(b.sets, numbers):
+        data[name] = b.tensor(name, "int64", (len(each),), each)
+    b.inputs.append(helper.make_tensor_value_info(name, TYPES["int64"], (len(numbers[0]),)))
+    return Value(name, "int64", (len(numbers[0]),))
+
+
+def positions(b):
+    """Sizes and positions that the run tells, others from run to run: a plan must not keep those of the run before."""
+    b.rate, b.odd, b.sets = 0, 0, [{} for _ in range(3)]
+    x = tensor(b, b.pick(("float", "float", "int64")), (b.pick((6, 8)), b.pick((4, 6))))
+    results = [b.pick(POSITIONS)(b, x) for _ in range(b.pick((1, 2, 3)))]
+    for y in results:
+        b.output(unary(b, b.pick(("Neg", "Abs")), y))
+        if y.is_float and y.rank and b.chance(0.5):
+            b.output(softmax(b, y))
+    return None
+
+
+def moving_slice(b, x):
+    start = given(b, b.fresh(), lambda: [b.rng.randrange(4)])
+    end = b.op("Add", [start, b.ints([2])], "int64", (1,)) if b.chance(0.5) else given(b, b.fresh(), lambda: [b.pick((4, 5, 6, 100))])
+    return b.op("Slice", [x, start, end, b.ints([b.pick((0, -2))])], x.type, (None, x.shape[1]))
+
+
+def chosen_rows(b, x):
+    return b.op("Gather", [x, given(b, b.fresh(), lambda: [b.rng.randint(-4, 5) for _ in range(2)])], x.type, (2, x.shape[1]), axis=0)
+
+
+def counted_rows(b, x):
+    start = b.op("Squeeze", [given(b, b.fresh(), lambda: [b.rng.randrange(3)])], "int64", ())
+    end = b.op("Add", [start, b.exact(3, "int64")], "int64", ())
+    rows = b.op("Range", [start, end, b.exact(1, "int64")], "int64", (None,))
+    return b.op("Gather", [x, rows], x.type, (None, x.shape[1]), axis=0)
+
+
+def along_an_axis(b, x):
+    axis = b.op("Squeeze", [given(b, b.fresh(), lambda: [b.pick((0, 1))])], "int64", ())
+    return b.op("CumSum", [x, axis], x.type, x.shape)
+
+
+def triangle(b, x):
+    k = b.op("Squeeze", [given(b, b.fresh(), lambda: [b.rng.randint(-2, 2)])], "int64", ())
+    return b.op("Trilu", [x, k], x.type, x.shape, upper=b.pick((0, 1)))
+
+
+def framed(b, x):
+    return b.op("Pad", [x, given(b, b.fresh(), lambda: [cut := b.rng.randrange(3), 0, 2 - cut, 1])], x.type, (x.shape[0] + 2, x.shape[1] + 1))
+
+
+def repeated(b, x):
+    return b.op("Tile", [x, given(b, b.fresh(), lambda: [b.pick((1, 2)), b.pick((1, 3))])], x.type, (None, None))
+
+
+def in_other_rows(b, x):
+    return b.op("Reshape", [x, given(b, b.fresh(), lambda: [b.pick((2, 3 if x.shape[0] == 6 else 4, 1)), -1])], x.type, (None, None))
+
+
+def highest(b, x):
+    k = given(b, b.fresh(), lambda: [b.pick((1, 2, 3))])
+    return b.nodes("TopK", [x, k], [(x.type, (x.shape[0], None)), ("int64", (x.shape[0], None))], axis=1)[0]
+
+
+def shared_out(b, x):
+    sizes = given(b, b.fresh(), lambda: [cut := b.pick((1, 2, 3)), x.shape[0] - cut])
+    return b.pick(b.nodes("Split", [x, sizes], [(x.type, (None, x.shape[1]))] * 2, axis=0))
+
+
+def spread(b, x):
+    size = given(b, b.fresh(), lambda: [b.pick((1, 2)), 1, 1])
+    return b.op("Expand", [x, size], x.type, (None, *x.shape))
+
+
+def replaced_rows(b, x):
+    rows = b.op("Unsqueeze", [given(b, b.fresh(), lambda: b.rng.sample(range(x.shape[0]), 2)), b.ints([1])], "int64", (2, 1))
+    return b.op("ScatterND", [x, rows, b.weight(x.type, (2, x.shape[1]))], x.type, x.shape)
+
+
+POSITIONS = (moving_slice, moving_slice, chosen_rows, counted_rows, along_an_axis, triangle, framed, repeated, in_other_rows, highest, shared_out, spread,
+             replaced_rows)
+NETWORKS = {function.__name__: function for function in (images, many, positions)}
