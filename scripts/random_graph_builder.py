@@ -4,7 +4,6 @@ import dataclasses
 import math
 import random
 
-import onnx
 from onnx import TensorProto, helper
 
 TYPES = {name: getattr(TensorProto, name.upper()) for name in

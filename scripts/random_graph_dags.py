@@ -3,7 +3,7 @@ import math
 
 from random_graph_bodies import branch, growing, loop, scan
 from random_graph_builder import FLOATS, Invalid
-from random_graph_nodes import (batch_normalization, binary, broadcast, cast, clip, concat, conv, conv_transpose, expand, gather, matmul, pad, pool, quantized,
+from random_graph_nodes import (batch_normalization, binary, broadcast, cast, clip, concat, conv, conv_transpose, expand, gather, matmul, pad, pool as pooled, quantized,
                                 random_slice, reduce, reshape, softmax, split, squeeze, top_k, transpose, unary, unsqueeze, where)
 from random_graph_patterns import few_numbers, gelu, hard_swish, layer_normalization, rms_normalization, swish
 
@@ -219,11 +219,7 @@ def image(b, pool):
         return conv(b, x, b.pick((1, 2, 4, 8)), bias=b.chance(0.5))
     if choice == 2:
         return conv_transpose(b, x, b.pick((1, 3)))
-    return pool_of(b, x) if choice == 3 else batch_normalization(b, x)
-
-
-def pool_of(b, x):
-    return pool(b, x)
+    return pooled(b, x) if choice == 3 else batch_normalization(b, x)
 
 
 def quantization(b, pool):

@@ -1,7 +1,7 @@
 """Nodes for scripts/random_graphs: each function adds valid ones to a builder and gives their result."""
 import math
 
-from random_graph_builder import FLOATS, INTEGERS, TYPES, UNSIGNED, Invalid
+from random_graph_builder import TYPES, Invalid
 
 
 def broadcast(*shapes):
@@ -269,11 +269,3 @@ def dequantize(b, q, scale, zero):
 def quantized(b, x, type=None):
     """x through QuantizeLinear and DequantizeLinear."""
     return dequantize(b, *quantize(b, x, type or b.pick(("uint8", "int8"))))
-
-
-def is_one_of(x, types):
-    return x.type in types
-
-
-NUMBERS = FLOATS + INTEGERS
-NARROW_UNSIGNED = UNSIGNED[:2]

@@ -4,7 +4,7 @@ import math
 from onnx import helper
 
 from random_graph_builder import LIMITS, TYPES, Invalid, Value
-from random_graph_nodes import add, binary, cast, clip, concat, expand, gather, matmul, mul, quantize, reshape, slice_of, softmax, transpose, unary, unsqueeze
+from random_graph_nodes import add, binary, cast, clip, concat, expand, gather, matmul, mul, reshape, slice_of, softmax, transpose, unary, unsqueeze
 from random_graph_patterns import activation, few_numbers, gelu, hard_swish, layer_normalization, plain, swish, tensor
 
 WHOLE = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")

@@ -3,7 +3,7 @@ import math
 
 from random_graph_builder import Invalid
 from random_graph_nodes import (add, batch_normalization, binary, cast, clip, concat, conv, conv_transpose, dequantize, expand, gather, matmul, mul, pool,
-                                quantize, quantized, random_slice, reduce, reshape, scaled, slice_of, softmax, split, squeeze, transpose, unary, unsqueeze, where)
+                                quantized, random_slice, reduce, reshape, scaled, slice_of, softmax, split, squeeze, transpose, unary, unsqueeze, where)
 
 
 def real(b):
