@@ -154,6 +154,8 @@ def reduce(b, operator, x, axes, keep=True):
     """`axes` None: all of them."""
     over = set(range(x.rank)) if axes is None else {axis % x.rank for axis in axes}
     shape = reduced_shape(x.shape, over, keep)
+    if operator == "ReduceProd" and math.prod(x.shape[axis] or 1 for axis in over) > 40:
+        raise Invalid  # too large or too small on the way, in one order or another
     if axes is None:
         return b.op(operator, [x], x.type, shape, keepdims=int(keep))
     if b.opset >= 18 or operator == "ReduceSum":
