@@ -15,6 +15,8 @@ UNSIGNED = ("uint8", "uint16", "uint32", "uint64")
 INTEGERS = SIGNED + UNSIGNED
 LIMITS = {name: (-(1 << (int(name[3:]) - 1)), (1 << (int(name[3:]) - 1)) - 1) for name in SIGNED}
 LIMITS.update({name: (0, (1 << int(name[4:])) - 1) for name in UNSIGNED})
+# A divisor may be made so that it is not 0, scales so that they are positive, and filters so that they are finite, which padding would make NaN of.
+FIRST_ONLY = ("Conv", "ConvTranspose", "Div", "Resize")
 OPSETS = (16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26)
 
 
@@ -229,7 +231,7 @@ class Builder:
 
     def op(self, operator, inputs, type, shape, **attributes):
         if self.odd and len(self.levels) == 1:
-            last = 0 if operator in ("Div", "Resize") else 9  # a divisor may be made so that it is not 0, scales so that they are positive
+            last = 0 if operator in FIRST_ONLY else 9
             inputs = [self.another(value) if value and at <= last and self.chance(self.odd / 3) else value for at, value in enumerate(inputs)]
             self.around = [*self.around, *(value for value in inputs if value)][-24:]
         return self.disturbed(self.nodes(operator, inputs, [(type, tuple(shape))], **attributes)[0])
