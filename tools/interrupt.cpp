@@ -29,7 +29,7 @@ Interrupt::Interrupt(Signals signals) : signals_(signals) {
     std::chrono::steady_clock::time_point first;
     while (!over.stop_requested()) {
       const int signal = sigtimedwait(&waited, nullptr, &pause);
-      if (signal < 0) continue;
+      if (signal < 0 || over.stop_requested()) continue;
       const auto now = std::chrono::steady_clock::now();
       if (signal == SIGTERM && stop_.stop_requested() && now - first < twin) continue;
       if (stop_.stop_requested()) {
@@ -45,6 +45,7 @@ Interrupt::Interrupt(Signals signals) : signals_(signals) {
 
 Interrupt::~Interrupt() {
   waiter_.request_stop();
+  pthread_kill(waiter_.native_handle(), SIGINT);  // so that nobody waits for the pause to end
   waiter_.join();
   const sigset_t set = interrupt_set(signals_);
   pthread_sigmask(SIG_UNBLOCK, &set, nullptr);

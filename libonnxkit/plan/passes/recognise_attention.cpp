@@ -225,13 +225,15 @@ class AttentionSearch {
     if (found.masks.size() == 1) return found.masks.front();
     if (found.masks.size() == 2) return sum_of(at, found.masks);
     if (found.condition == ir::ValueId::none) return ir::ValueId::none;
-    const ElementType type = subject_.type(found.q);
+    // Beside -65504 a score of float16 is gone when it is chosen, but not when it is added: the mean of rows without keys would hang on it.
+    const bool is_narrow = subject_.type(found.q) == ElementType::float16;
+    const ElementType type = is_narrow ? ElementType::float32 : subject_.type(found.q);
     for (const Bias& known : biases_) {
       if (known.condition == found.condition && known.hidden == found.hidden && known.type == type &&
           known.is_inverted == found.is_inverted)
         return known.made;
     }
-    const double zero[] = {0}, hidden[] = {found.hidden};
+    const double zero[] = {0}, hidden[] = {is_narrow && std::isfinite(found.hidden) ? -1e30 : found.hidden};
     const ir::ValueId shown = rewriting_.reals("shown", type, {}, zero),
                       covered = rewriting_.reals("hidden", type, {}, hidden);
     const ir::ValueId made = rewriting_.add(at, "Where",

@@ -51,6 +51,8 @@ class IntegerProductSearch {
     const auto dims = subject_.dims(affine.scale);
     auto scales = reals_of(affine.scale);
     if (!dims || dims->size() > 1 || !scales || scales->empty()) return std::nullopt;
+    const auto is_ordinary = [](double scale) { return std::isfinite(scale) && scale != 0; };
+    if (!std::all_of(scales->begin(), scales->end(), is_ordinary)) return std::nullopt;
     if (affine.zero != ir::ValueId::none && !subject_.is_constant(affine.zero)) return std::nullopt;
     affine.scales = *std::move(scales);
     affine.axis = integer_of(node, "axis", 1);
@@ -238,8 +240,9 @@ class IntegerProductSearch {
   /// The node in the place of the QuantizeLinear, with what is left of bounds.
   void put(std::size_t at, ir::Node node, const Quantizer& quantizer) {
     const ir::ValueId result = subject_.graph().nodes[at].outputs[0];
-    const std::int64_t lower = quantizer.quantized(quantizer.bounds.lower),
-                       upper = quantizer.quantized(quantizer.bounds.upper);
+    std::int64_t lower = quantizer.quantized(quantizer.bounds.lower),
+                 upper = quantizer.quantized(quantizer.bounds.upper);
+    if (quantizer.to.scales[0] < 0) std::swap(lower, upper);
     if (lower == quantizer.least() && upper == quantizer.greatest()) {
       node.outputs = {result};
       return rewriting_.replace(at, std::move(node));
