@@ -77,6 +77,8 @@ void unpack(const BlockedWeights& weights, std::span<const std::byte> packed, st
       for (std::size_t i = block * size; i < std::min((block + 1) * size, k); ++i)
         out[i] = (static_cast<float>(column.numbers[i]) - column.zeros[block]) * column.scales[block];
     }
+    if (weights.rounded_to == ElementType::undefined) continue;
+    for (std::size_t i = 0; i < k; ++i) out[i] = static_cast<float>(round_to(weights.rounded_to, double{out[i]}));
   }
 }
 

@@ -23,8 +23,9 @@ struct BlockedWeights {
   bool is_signed =
       false;       ///< numbers and integer zero points are two's complement; read as so much more that the least is 0
   float zero = 0;  ///< where there are no zero points; as numbers are read
-  Tensor scales = {};  ///< real
-  Tensor zeros = {};   ///< real, or packed as the numbers are; of no type: `zero`
+  Tensor scales = {};                               ///< real
+  Tensor zeros = {};                                ///< real, or packed as the numbers are; of no type: `zero`
+  ElementType rounded_to = ElementType::undefined;  ///< of 16 bits: what weights are rounded to
   Strides number_strides = {}, scale_strides = {}, zero_strides = {};
 
   /// Of a column.

@@ -79,6 +79,7 @@ std::optional<DequantizedMatrix> dequantized_matrix(const Subject& subject, ir::
                          .zeros = *zeros,
                          .number_strides = strides_of(numbers->dims(), row)};
   if (weights.is_signed) weights.zero = static_cast<float>(1U << static_cast<std::uint32_t>(weights.bits - 1));
+  if (is_16_bit_real(subject.type(value))) weights.rounded_to = subject.type(value);
   if (!set_blocks(weights, *node, numbers->dims(), row)) return std::nullopt;
   return DequantizedMatrix{.numbers = *numbers, .blocks = std::make_shared<const BlockedWeights>(std::move(weights))};
 }

@@ -71,7 +71,8 @@ std::string text_of(const Plan& plan) {
 
 std::string ProductParameters::text() const {
   if (!blocks) return epilogue.empty() ? "" : epilogue.text();
-  const std::string packed = fmt::format("numbers of {} bits in blocks of {}", blocks->bits, blocks->size);
+  std::string packed = fmt::format("numbers of {} bits in blocks of {}", blocks->bits, blocks->size);
+  if (blocks->rounded_to != ElementType::undefined) packed += fmt::format(" as {}", name_of(blocks->rounded_to));
   return epilogue.empty() ? packed : packed + ", " + epilogue.text();
 }
 

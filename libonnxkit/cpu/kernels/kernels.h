@@ -63,11 +63,14 @@ struct StoredMatrix {
   std::int64_t k_stride = 0, n_stride = 0;
 };
 
+/// The type that elements are rounded to.
+enum class Rounding : std::uint8_t { none, float16, bfloat16 };
 /// A matrix b of numbers of a few bits, with a scale and a zero point for each block of a column: its elements are (number - zero) * scale.
 struct NumberBlocks {
   std::int64_t k = 0, n = 0;
   std::int64_t bits = 4;   ///< 4 or 8
   std::int64_t size = 32;  ///< numbers of a block, a multiple of 8
+  Rounding rounding = Rounding::none;
 
   std::int64_t blocks() const { return (k + size - 1) / size; }  ///< of a column
   std::int64_t byte_rows() const { return bits == 4 ? (k + 1) / 2 : k; }

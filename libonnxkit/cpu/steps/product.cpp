@@ -20,7 +20,10 @@ const plan::ProductParameters& parameters_of(const plan::Step& step) {
 }
 
 NumberBlocks numbers_of(const plan::BlockedWeights& blocks) {
-  return {.k = blocks.k, .n = blocks.n, .bits = blocks.bits == 8 ? 8 : 4, .size = blocks.size};
+  const Rounding rounding = blocks.rounded_to == ElementType::float16    ? Rounding::float16
+                            : blocks.rounded_to == ElementType::bfloat16 ? Rounding::bfloat16
+                                                                         : Rounding::none;
+  return {.k = blocks.k, .n = blocks.n, .bits = blocks.bits == 8 ? 8 : 4, .size = blocks.size, .rounding = rounding};
 }
 
 /// Where product number `batch` begins in a view, counted through the leading axes of `dims`.

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <bit>
 
+#include "libonnxkit/base/dtype/dtype.h"
 #include "tests/unit/cpu/kernels_support.h"
 
 namespace onnxkit::tests::cpu_product {
@@ -235,8 +236,8 @@ struct NumberMatrix {
   cpu::NumberBlocks numbers;
   Floats scales, b;
 
-  NumberMatrix(int64_t n, int64_t k, int64_t bits, int64_t size)
-      : numbers{.k = k, .n = n, .bits = bits, .size = size},
+  NumberMatrix(int64_t n, int64_t k, int64_t bits, int64_t size, cpu::Rounding rounding)
+      : numbers{.k = k, .n = n, .bits = bits, .size = size, .rounding = rounding},
         scales(random_floats(n * numbers.blocks(), 2)),
         b(static_cast<std::size_t>(k * n)) {
     for (int64_t at = 0; at < k * n; ++at) {
@@ -244,6 +245,9 @@ struct NumberMatrix {
       b[static_cast<std::size_t>(at)] = (static_cast<float>(number_at(column, row)) - zero_at(column, block)) *
                                         scales[static_cast<std::size_t>(column * numbers.blocks() + block)];
     }
+    if (rounding == cpu::Rounding::none) return;
+    const ElementType type = rounding == cpu::Rounding::float16 ? ElementType::float16 : ElementType::bfloat16;
+    for (float& weight : b) weight = static_cast<float>(round_to(type, double{weight}));
   }
 
   int64_t number_at(int64_t column, int64_t row) const { return (column * 7 + row * 13) % (1 << numbers.bits); }
@@ -269,12 +273,15 @@ void on_each_matrix(const Test& test) {
   for (const Shape& shape : shapes) {
     for (const int64_t bits : {4, 8}) {
       for (const int64_t size : {8, 40}) {
-        CAPTURE(shape.m);
-        CAPTURE(shape.n);
-        CAPTURE(shape.k);
-        CAPTURE(bits);
-        CAPTURE(size);
-        test(shape, NumberMatrix(shape.n, shape.k, bits, size));
+        for (const cpu::Rounding rounding : {cpu::Rounding::none, cpu::Rounding::float16, cpu::Rounding::bfloat16}) {
+          CAPTURE(shape.m);
+          CAPTURE(shape.n);
+          CAPTURE(shape.k);
+          CAPTURE(bits);
+          CAPTURE(size);
+          CAPTURE(static_cast<int>(rounding));
+          test(shape, NumberMatrix(shape.n, shape.k, bits, size, rounding));
+        }
       }
     }
   }
