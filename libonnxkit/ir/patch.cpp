@@ -15,12 +15,12 @@
 namespace onnxkit::ir {
 namespace {
 
-using Names = std::unordered_map<std::string_view, Text>;
+using NewNames = std::unordered_map<std::string_view, Text>;
 
 /// Reads the second name where it read the first, unless that is a value of its own. Returns whether anything changed.
-bool replace_captured(Graph& graph, const Names& names) {
+bool replace_captured(Graph& graph, const NewNames& names) {
   std::unordered_map<ValueId, Text> captured;
-  Names inside = names;  // what its bodies capture
+  NewNames inside = names;  // what its bodies capture
   for (const auto& [old, by] : names) {
     const ValueId id = graph.find(old);
     if (id == ValueId::none) continue;
@@ -261,7 +261,7 @@ class Splicer {
   void replace_values() {
     const auto all = replacements();
     if (all.empty()) return;
-    Names names;
+    NewNames names;
     for (const auto& [old, by] : all) names.emplace(graph_.name_of(old), graph_.values[index_of(by)].name);
     std::vector<bool> is_changed(graph_.nodes.size(), false);
     for (const std::size_t node : result_.changed) is_changed[node] = true;
