@@ -1,4 +1,5 @@
 """What the benchmark scripts share: whole processes timed by turns, the machine's name, sections of docs/benchmarks.md."""
+import json
 import os
 import platform
 import statistics
@@ -68,6 +69,18 @@ def measure(ours, peer, repeats, outputs=()):
         if turn < peer_repeats:
             add(series[1], peer)
     return series
+
+
+def beside_onnxruntime(program, file, max_time):
+    """`cpu` and ONNX Runtime on one thread by `onnxkit bench`: both sides of its report, or the last line of what went wrong."""
+    command = [program, "bench", file, "-b", "cpu,onnxruntime-lib", "--threads", "1", "--max-time", max_time, "--format", "json"]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    try:
+        sides = json.loads(run.stdout)["benchmarks"][0]["sides"]
+        failed = [side["failure"]["error"]["message"] for side in sides if "failure" in side]
+        return failed[0] if failed else sides
+    except (ValueError, LookupError):
+        return (run.stderr or run.stdout).strip().splitlines()[-1]
 
 
 def machine():
