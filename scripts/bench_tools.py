@@ -73,7 +73,8 @@ def measure(ours, peer, repeats, outputs=()):
 
 def beside_onnxruntime(program, file, max_time):
     """`cpu` and ONNX Runtime on one thread by `onnxkit bench`: both sides of its report, or the last line of what went wrong."""
-    command = [program, "bench", file, "-b", "cpu,onnxruntime-lib", "--threads", "1", "--max-time", max_time, "--format", "json"]
+    command = [program, "bench", file, "-b", "cpu,onnxruntime-lib", "--threads", "1", "--max-time", max_time, "--format", "json",
+               "--python", sys.executable]
     run = subprocess.run(command, capture_output=True, text=True, check=False)
     try:
         sides = json.loads(run.stdout)["benchmarks"][0]["sides"]
