@@ -1,5 +1,7 @@
 #include "tools/interrupt.h"
 
+#include <unistd.h>
+
 #include <chrono>
 #include <csignal>
 #include <ctime>
@@ -28,8 +30,13 @@ Interrupt::Interrupt(Signals signals) : signals_(signals) {
     const timespec pause{0, 50'000'000};
     std::chrono::steady_clock::time_point first;
     while (!over.stop_requested()) {
-      const int signal = sigtimedwait(&waited, nullptr, &pause);
-      if (signal < 0 || over.stop_requested()) continue;
+      siginfo_t from{};
+      const int signal = sigtimedwait(&waited, &from, &pause);
+      if (signal < 0) continue;
+      if (over.stop_requested()) {  // what the destructor did not send goes to the program
+        if (from.si_pid != ::getpid()) ::kill(::getpid(), signal);
+        return;
+      }
       const auto now = std::chrono::steady_clock::now();
       if (signal == SIGTERM && stop_.stop_requested() && now - first < twin) continue;
       if (stop_.stop_requested()) {

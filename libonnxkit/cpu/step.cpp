@@ -63,8 +63,8 @@ bool Preparation::is_in_file(const Tensor& content) const {
 std::string Preparation::weight_key(std::string_view how, const View& view) const {
   const Tensor& content = plan.constants[plan.buffers[view.buffer].index];
   if (!is_in_file(content)) return {};
-  return fmt::format("{} {} {} {} {}", how, fmt::ptr(content.bytes().data()), view.offset, fmt::join(view.dims, ","),
-                     fmt::join(view.strides, ","));
+  return fmt::format("{} {} {} {} {} {}", how, name_of(content.type()), fmt::ptr(content.bytes().data()), view.offset,
+                     fmt::join(view.dims, ","), fmt::join(view.strides, ","));
 }
 
 StoredFloats Preparation::stored(const View& view, bool in_rows) const {
@@ -85,6 +85,12 @@ StoredFloats Preparation::stored(const View& view, bool in_rows) const {
   stored.widened = row_major_floats(from, view);
   stored.strides = plan::row_major_strides(view.dims);
   return stored;
+}
+
+bool are_finite(std::span<const float> numbers) {
+  std::uint32_t largest = 0;
+  for (const float number : numbers) largest = std::max(largest, std::bit_cast<std::uint32_t>(number) & 0x7fffffffU);
+  return largest < 0x7f800000U;  // the bits of infinity; those of NaN are larger
 }
 
 std::vector<float> row_major_floats(const std::byte* from, const View& view) {

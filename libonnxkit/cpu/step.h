@@ -58,6 +58,8 @@ class AlignedFloats {
   std::size_t bytes() const { return bytes_; }
   float* data() { return reinterpret_cast<float*>(memory_.get()); }
 
+  bool has_finite_weights = false;  ///< of what is packed in it, where that was looked at
+
  private:
   std::size_t bytes_;
   Block memory_;
@@ -94,6 +96,8 @@ struct StoredFloats {
   const float* data() const { return from ? from : widened.data(); }
 };
 
+/// None is an infinity or NaN.
+bool are_finite(std::span<const float> numbers);
 /// All elements of a view in row-major order; `from` is where the view begins.
 std::vector<float> row_major_floats(const std::byte* from, const View& view);
 

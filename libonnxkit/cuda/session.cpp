@@ -123,22 +123,24 @@ Result<void> ReadyPlan::add_steps(plan::HostNodes& refused) {
   }
   Chooser chooser(shared_.libraries, shared_.maker);
   stretches_.emplace_back();
-  Result<void> all;
-  const auto take = [&](const Step& step, const Result<void>& added) {
+  Result<void> first_fault;
+  /// False where the steps behind it need not be looked at.
+  const auto goes_on = [&](const Step& step, const Result<void>& added) {
     if (added) return true;
-    if (all) all = plan::in_step(added.error(), step);
-    const std::string& reason = added.error().diagnostic.message;
-    if (added.error().diagnostic.code != "not-supported" || step.kind == plan::host_step) return false;
-    for (const std::string& node : step.nodes) refused.emplace(node, reason);
+    if (first_fault) first_fault = plan::in_step(added.error(), step);
+    const Diagnostic& fault = added.error().diagnostic;
+    if (fault.code != "not-supported" || step.kind == plan::host_step) return false;
+    for (const std::string& node : step.nodes) refused.emplace(node, fault.message);
     return true;
   };
   for (Step& step : plan_.steps) {
-    if (!plan::writes_nothing(plan_, step) && !take(step, add_step(step, chooser, stopwatch.get()))) return all;
+    if (plan::writes_nothing(plan_, step)) continue;
+    if (!goes_on(step, add_step(step, chooser, stopwatch.get()))) return first_fault;
   }
   for (const Step& step : once_steps_) {
-    if (!take(step, add_launches(once_, step, step))) return all;
+    if (!goes_on(step, add_launches(once_, step, step))) return first_fault;
   }
-  return all;
+  return first_fault;
 }
 
 Result<void> ReadyPlan::run_once() {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include <fmt/core.h>
+
 #include "libonnxkit/base/dtype/dtype.h"
 
 namespace onnxkit::plan {
@@ -55,6 +57,13 @@ void read_zeros(const BlockedWeights& weights, std::int64_t column, std::span<fl
 }
 
 }  // namespace
+
+std::string BlockedWeights::text() const {
+  const auto apart = [](const Strides& strides) { return fmt::format("{}, {} apart", strides.column, strides.row); };
+  return fmt::format("{} x {} numbers of {} bits{}, {}, in blocks of {}, scales {}, {}, zero points {}, {} or {}", k, n,
+                     bits, is_signed ? " with sign" : "", apart(number_strides), size, name_of(scales.type()),
+                     apart(scale_strides), name_of(zeros.type()), apart(zero_strides), zero);
+}
 
 void read_column(const BlockedWeights& weights, std::span<const std::byte> packed, std::int64_t column,
                  BlockedColumn& to) {

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "onnxkit/value.h"
@@ -31,6 +32,8 @@ struct BlockedWeights {
   /// Of a column.
   std::int64_t blocks() const { return k / size + (k % size != 0 ? 1 : 0); }
   std::int64_t block_bytes() const { return size * bits / 8; }
+  /// All but the content of scales and zero points: weights of equal texts and tensors at the same places are the same.
+  std::string text() const;
 };
 
 /// A column of them, before it is scaled. Zero points and scales are by block.

@@ -1,6 +1,7 @@
 #include "libonnxkit/plan/convolve.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace onnxkit::plan {
 namespace {
@@ -34,7 +35,7 @@ bool meets_image(const Window& window, std::size_t axis, std::int64_t tap, std::
 }
 
 /// Leaves out the outer taps that see nothing but padding, as those of a dilation larger than the image.
-View without_unused_taps(View filters, Window& window, const View& image, const View& output) {
+View without_unused_taps(Filters& all, View filters, Window& window, const View& image, const View& output) {
   const std::size_t axes = window.kernel.size();
   for (std::size_t i = 0; i < axes; ++i) {
     const std::int64_t size = image.dims[i + 2], count = output.dims[i + 2];
@@ -42,7 +43,7 @@ View without_unused_taps(View filters, Window& window, const View& image, const 
     std::int64_t first = 0, behind = window.kernel[i];
     while (first < behind && !is_used(first)) ++first;
     while (first < behind && !is_used(behind - 1)) --behind;
-    if (first == behind || behind - first == window.kernel[i]) continue;
+    if (first == behind || behind - first == window.kernel[i] || !all.are_finite()) continue;
     filters = sliced(filters, filters.rank() - axes + i, first, 1, behind - first);
     window.kernel[i] = behind - first;
     window.pads[i] -= first * window.dilations[i];
@@ -103,11 +104,17 @@ View Filters::part(const View& view, const Dims& dims) {
   return channels_last(call_, reshaped_or_copied(call_, view, dims));
 }
 
+bool Filters::are_finite() {
+  if (call_.is_constant(1) && !numbers_) numbers_ = call_.constant_reals(1);
+  return numbers_ &&
+         std::all_of(numbers_->begin(), numbers_->end(), [](double number) { return std::isfinite(number); });
+}
+
 std::optional<View> bias_of(LowerCall& call) { return call.has_input(2) ? std::optional(call.input(2)) : std::nullopt; }
 
 void convolve_image(LowerCall& call, Filters& filters, View image, const Convolved& convolved, const View& output) {
   Window window = convolved.window;
-  const View used = without_unused_taps(convolved.filters, window, image, output);
+  const View used = without_unused_taps(filters, convolved.filters, window, image, output);
   image = cropped(image, window);
   ConvolutionParameters parameters = parameters_of(convolved, window);
   const Dims filter = {output.dims[1], image.dims[1] / convolved.groups, window.kernel[0], window.kernel[1]};

@@ -13,6 +13,8 @@ class Filters {
   const View& all() const { return all_; }
   /// A view of them under these sizes, as a step reads it: where it lies, else a constant of its own or a copy.
   View part(const View& view, const Dims& dims);
+  /// Constant numbers, of which none is an infinity or NaN.
+  bool are_finite();
 
  private:
   LowerCall& call_;

@@ -34,7 +34,8 @@ bool set_blocks(BlockedWeights& weights, const ir::Node& node, const Dims& dims,
   const std::int64_t block = integer_of(node, "block_size", 0), given_axis = integer_of(node, "axis", 1);
   const auto axis = static_cast<std::size_t>(given_axis < 0 ? given_axis + 2 : given_axis);
   const Dims& scales = weights.scales.dims();
-  weights.size = block != 0 ? block : (weights.k + unit - 1) / unit * unit;
+  const std::int64_t whole = (weights.k + unit - 1) / unit * unit;
+  weights.size = block != 0 ? std::min(block, whole) : whole;  // a block that reaches beyond its column is one
   if (block < 0 || block % unit != 0 || axis > 1) return false;
   if (block != 0) {
     Dims expected = dims;

@@ -168,8 +168,8 @@ Result<Planned::Entry*> Planned::entry_for(const std::vector<NamedValue>& given,
     return &entries_.front();
   }
   auto made = make_entry(given, memory_limit);
-  ++made_;
   if (!made) return made.error();
+  ++made_;
   made->key = key;
   entries_.push_front(*std::move(made));
   if (entries_.size() > most_plans) entries_.pop_back();
@@ -203,7 +203,9 @@ BuildOptions Planned::build_options() const {
 Result<Planned::Entry> Planned::make_entry(const std::vector<NamedValue>& given, std::uint64_t memory_limit) {
   BuildOptions build_options = this->build_options();
   const std::vector<NamedValue> inputs = options_.exact ? as_declared(*model_->graph, given) : given;
-  for (HostNodes& refused = build_options.on_host;;) {
+  constexpr std::size_t most_plans_refused = 16;
+  HostNodes& refused = build_options.on_host;
+  for (std::size_t tries = 0;; ++tries) {
     auto built = build(*model_, inputs, build_options);
     if (!built) return built.error();
     if (auto fits = check_memory(*built, memory_limit); !fits) return fits.error();
@@ -216,7 +218,7 @@ Result<Planned::Entry> Planned::make_entry(const std::vector<NamedValue>& given,
       entry.ready = *std::move(ready);
       return entry;
     }
-    if (refused.size() == known) return ready.error();
+    if (refused.size() == known || tries == most_plans_refused) return ready.error();
   }
 }
 

@@ -101,6 +101,7 @@ struct ConvolutionTask {
     fill_table(task.a, table.get(), patches, pixels, group);
     task.packed_b = packed_weights + group * packed_b_floats(k, form.out_channels, isa);
     task.by_columns = form.by_columns;
+    task.passes_padding = convolution.has_finite_weights;
     task.k = k;
     task.columns = form.out_channels;
     task.first_panel = first_panel;

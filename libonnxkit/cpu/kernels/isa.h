@@ -28,6 +28,7 @@ struct PanelTask {
   std::int64_t first_row;                  ///< of c; a, c and the residual begin there
   const float* packed_b;                   ///< whole
   bool by_columns = false;                 ///< it is from pack_columns
+  bool passes_padding = false;             ///< rows of a that are zeros for their segment are not multiplied
   const StoredMatrix* stored_b = nullptr;  ///< in its place
   const NumberBlocks* numbers = nullptr;   ///< of which it is packed
   float* panel = nullptr;                  ///< for one panel of either, depth_block deep

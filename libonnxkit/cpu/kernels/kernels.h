@@ -72,7 +72,7 @@ struct NumberBlocks {
   std::int64_t size = 32;  ///< numbers of a block, a multiple of 8
   Rounding rounding = Rounding::none;
 
-  std::int64_t blocks() const { return (k + size - 1) / size; }  ///< of a column
+  std::int64_t blocks() const { return k / size + (k % size != 0 ? 1 : 0); }  ///< of a column
   std::int64_t byte_rows() const { return bits == 4 ? (k + 1) / 2 : k; }
 };
 /// Writes the k numbers of a column, one in each byte, and the scales and zero points of its blocks.
@@ -114,6 +114,7 @@ struct Window {
 struct Convolution {
   Window window;
   std::int64_t out_channels = 1, groups = 1;
+  bool has_finite_weights = false;  ///< those that meet padding may be passed over
 };
 /// Floats that the packed weights take.
 std::int64_t packed_weights_floats(const Convolution& convolution, const Isa& isa = best_isa());

@@ -165,11 +165,7 @@ std::optional<std::string> refuse_product(const plan::Plan& plan, const plan::St
 
 /// Once for a session where all of it lies in the model's file.
 PackedWeights::Floats packed_blocks(const View& b, const plan::BlockedWeights& blocks, Preparation& preparation) {
-  const plan::BlockedWeights::Strides& strides = blocks.number_strides;
-  std::string key =
-      preparation.weight_key(fmt::format("blocks of {} * {}, {} by {} numbers {} and {} apart", blocks.size,
-                                         blocks.bits, blocks.k, blocks.n, strides.row, strides.column),
-                             b);
+  std::string key = preparation.weight_key(blocks.text(), b);
   for (const Tensor* tensor : {&blocks.scales, &blocks.zeros}) {
     if (tensor->type() == ElementType::undefined) continue;
     if (key.empty() || !preparation.is_in_file(*tensor))

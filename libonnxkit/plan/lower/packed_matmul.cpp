@@ -44,6 +44,7 @@ bool fit(LowerCall& call, const BlockedWeights& blocks) {
 /// A backend that takes no packed weights gets a constant of float32.
 Unlowered lower_matmul_n_bits(LowerCall& call) {
   if (!is_narrow_real(call.output_type(0))) return "only for real numbers of 32 bits and less";
+  if (call.is_exact()) return "its weights would be rounded to float32";
   if (call.integer("weight_prepacked") != 0) return "weights in an order that is not portable";
   if (call.has_input(order_input)) return "channels in groups of their own order";
   auto blocks = stated_blocks(call);
@@ -71,7 +72,6 @@ Unlowered lower_matmul_n_bits(LowerCall& call) {
     inputs.push_back(broadcast_to(bias, output.dims));
   }
   parameters.blocks = std::make_shared<const BlockedWeights>(*blocks);
-  if (call.is_exact()) return "its weights would be rounded to float32";
   emit_packed_product(call, std::move(inputs), output, std::move(parameters), *packed);
   call.set_output(0, reshaped(output, dims));
   return std::nullopt;

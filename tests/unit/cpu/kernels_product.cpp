@@ -344,6 +344,28 @@ TEST_CASE("products with numbers in blocks may be too large before they are scal
   });
 }
 
+TEST_CASE("weights in blocks that float32 does not hold are infinite for any number of rows") {
+  ThreadPool one(1);
+  on_each_isa([&](const cpu::Isa& isa) {
+    const cpu::NumberBlocks numbers{.k = 8, .n = 1, .bits = 8, .size = 8};
+    const auto read = [](int64_t, std::uint8_t* to, float* scales, float* zeros) {
+      std::fill_n(to, 8, std::uint8_t{200});
+      scales[0] = 0x1p123F;
+      zeros[0] = 0;
+    };
+    Floats packed = filled(cpu::packed_number_floats(numbers, isa));
+    cpu::pack_numbers(one, packed.data(), numbers, read, isa);
+    for (const int64_t rows : {1, 3, 9}) {
+      const Floats a(static_cast<std::size_t>(rows * 8), 0x1p-30F);
+      Floats c = filled(rows);
+      cpu::Product product{a.data(), 8, packed.data(), c.data(), 1, rows, 8, 1};
+      product.numbers = &numbers;
+      cpu::product(one, product, {}, isa);
+      CHECK(c == filled(rows, std::numeric_limits<float>::infinity()));
+    }
+  });
+}
+
 TEST_CASE("a product's epilogue adds bias and residual, clamps and finishes each element once") {
   ThreadPool one(1), three(3);
   on_each_isa([&](const cpu::Isa& isa) {
