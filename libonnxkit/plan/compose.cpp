@@ -17,13 +17,17 @@ View integer_constant(LowerCall& call, std::span<const std::int64_t> values, Dim
   return call.constant(*Tensor::from_bytes(ElementType::int64, std::move(dims), {bytes.begin(), bytes.end()}));
 }
 
+Dims along_axis(std::size_t rank, std::size_t axis, std::int64_t size) {
+  Dims dims(rank, 1);
+  dims[axis] = size;
+  return dims;
+}
+
 View positions_along(LowerCall& call, const Dims& dims, std::size_t axis) {
   call.spend_on_tables(dims[axis], sizeof(std::int64_t));
   std::vector<std::int64_t> positions(static_cast<std::size_t>(dims[axis]));
   std::iota(positions.begin(), positions.end(), 0);
-  Dims own(dims.size(), 1);
-  own[axis] = dims[axis];
-  return broadcast_to(integer_constant(call, positions, std::move(own)), dims);
+  return broadcast_to(integer_constant(call, positions, along_axis(dims.size(), axis, dims[axis])), dims);
 }
 
 View mapped(LowerCall& call, const Expression& expression, std::vector<View> inputs, ElementType stored, Dims dims) {
@@ -207,9 +211,7 @@ View places_along(LowerCall& call, const View& x, std::size_t axis) {
   call.spend_on_tables(x.dims[axis], sizeof(float));
   std::vector<float> positions(static_cast<std::size_t>(x.dims[axis]));
   std::iota(positions.begin(), positions.end(), 0.0F);
-  Dims own(x.rank(), 1);
-  own[axis] = x.dims[axis];
-  return broadcast_to(call.constant(positions, std::move(own)), x.dims);
+  return broadcast_to(call.constant(positions, along_axis(x.rank(), axis, x.dims[axis])), x.dims);
 }
 
 Expression::Number number_of(Expression& e, Lane lane, std::int64_t value) {

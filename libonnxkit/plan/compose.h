@@ -12,6 +12,8 @@ namespace onnxkit::plan {
 /// Negative axes count from the end. Throws Misfit outside of the axes.
 std::size_t counted_axis(std::int64_t axis, std::size_t rank);
 
+/// So many elements along one axis, one along the others.
+Dims along_axis(std::size_t rank, std::size_t axis, std::int64_t size);
 /// A constant of these numbers, int64.
 View integer_constant(LowerCall& call, std::span<const std::int64_t> values, Dims dims);
 /// 0, 1, 2 ... along one axis of `dims`, the same along the others.

@@ -211,7 +211,15 @@ std::vector<std::optional<NodeId>> last_readers(std::span<const Node> nodes) {
   return readers;
 }
 
-/// Nodes that one pass computes with the node that alone reads them fall away. A choice of two operands is a rounded quotient.
+/// One pass over what both nodes compute; null where there is none.
+Operate* joined(const Node& first, const Node& second) {
+  const OperationTable& operations = best_operations();
+  if (first.operate == operations.rounded_quotient)
+    return second.operation == Operation::add ? operations.rounded_quotient_plus : nullptr;
+  return operations.find_pair(first.operation, second.operation);
+}
+
+/// Nodes that one pass computes with the node that alone reads them fall away.
 void join_pairs(std::vector<Node>& nodes) {
   std::vector<int> readers(nodes.size(), 0);
   for (const Node& node : nodes)
@@ -221,7 +229,7 @@ void join_pairs(std::vector<Node>& nodes) {
     const bool commutes = node.operation == Operation::add || node.operation == Operation::multiply;
     for (int k = 0; k < (commutes ? 2 : 1); ++k) {
       const Node& first = nodes[node.operands[k]];
-      Operate* const both = best_operations().find_pair(first.operation, node.operation);
+      Operate* const both = joined(first, node);
       if (!both || first.held != Held::f32 || first.arity != 2 || readers[node.operands[k]] != 1) continue;
       const NodeId other = node.operands[1 - k];
       node.operate = both;

@@ -31,6 +31,7 @@ struct OperationTable {
   Operate* clear_nan[2];  ///< float32, float64
   /// a / b of float32, rounded to a whole number, ties to even, or 0 for NaN.
   Operate* rounded_quotient;
+  Operate* rounded_quotient_plus;  ///< that, plus c
   /// Null for types that are held in another way. Of bytes as float32 only those that fit them are stored; reals are rounded to nearest, ties to even;
   /// integers wrap.
   Convert* (*load)(ElementType type, Held held);

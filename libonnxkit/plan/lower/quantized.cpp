@@ -16,11 +16,7 @@ std::optional<View> spread(LowerCall& call, std::size_t input) {
   if (axis >= x.size()) return std::nullopt;
   if (block == 0) {
     if (given.rank() != 1 || given.size() != x[axis]) return std::nullopt;
-    return reshaped_or_copied(call, given, [&] {
-      Dims dims(x.size(), 1);
-      dims[axis] = x[axis];
-      return dims;
-    }());
+    return reshaped_or_copied(call, given, along_axis(x.size(), axis, x[axis]));
   }
   Dims expected = x;
   expected[axis] = block > 0 ? x[axis] / block + (x[axis] % block != 0) : 0;

@@ -25,9 +25,7 @@ View grid_positions(LowerCall& call, const Dims& dims, std::size_t axis, bool al
   std::vector<float> positions;
   for (std::int64_t i = 0; i < size; ++i)
     positions.push_back(static_cast<float>(grid_position(i, size, aligns_corners)));
-  Dims own(dims.size(), 1);
-  own[axis + 1] = size;
-  return broadcast_to(call.constant(positions, std::move(own)), dims);
+  return broadcast_to(call.constant(positions, along_axis(dims.size(), axis + 1, size)), dims);
 }
 
 /// Each coordinate is a sum of the positions along all axes, the innermost first in theta, times numbers of theta.
@@ -54,13 +52,7 @@ Unlowered lower_affine_grid(LowerCall& call) {
     const auto of_theta = [&](std::size_t column) {
       View one = sliced(sliced(theta, 1, static_cast<std::int64_t>(coordinate), 1, 1), 2,
                         static_cast<std::int64_t>(column), 1, 1);
-      return next(broadcast_to(reshaped_or_copied(call, one,
-                                                  [&] {
-                                                    Dims own(dims.size(), 1);
-                                                    own[0] = dims[0];
-                                                    return own;
-                                                  }()),
-                               dims));
+      return next(broadcast_to(reshaped_or_copied(call, one, along_axis(dims.size(), 0, dims[0])), dims));
     };
     Number sum = of_theta(axes);
     for (std::size_t axis = 0; axis < axes; ++axis) {
