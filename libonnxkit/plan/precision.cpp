@@ -6,6 +6,7 @@
 #include "libonnxkit/base/dtype/dtype.h"
 #include "libonnxkit/plan/arena.h"
 #include "libonnxkit/plan/conversion.h"
+#include "libonnxkit/plan/hidden_scores.h"
 #include "libonnxkit/plan/step_edit.h"
 #include "libonnxkit/plan/steps.h"
 
@@ -72,6 +73,8 @@ class Narrowing {
   /// Values between steps on the device, and constants that others than maps read.
   void choose() {
     std::vector<bool> stays = exact_buffers(plan_);
+    const std::vector<bool> hidden = hidden_scores(plan_, type_);
+    for (std::size_t b = 0; b < stays.size(); ++b) stays[b] = stays[b] || hidden[b];
     for (const Step& step : plan_.steps) {
       if (step.parameters && step.parameters->is_choice()) {
         const std::uint32_t from = step.inputs[0].buffer;
