@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <functional>
 #include <new>
 
@@ -87,9 +88,14 @@ StoredFloats Preparation::stored(const View& view, bool in_rows) const {
   return stored;
 }
 
-bool are_finite(std::span<const float> numbers) {
+bool are_finite(const float* numbers, std::int64_t count) {
+  const auto* const bytes = reinterpret_cast<const std::byte*>(numbers);
   std::uint32_t largest = 0;
-  for (const float number : numbers) largest = std::max(largest, std::bit_cast<std::uint32_t>(number) & 0x7fffffffU);
+  for (std::int64_t i = 0; i < count; ++i) {
+    std::uint32_t bits = 0;
+    std::memcpy(&bits, bytes + i * static_cast<std::int64_t>(sizeof(float)), sizeof bits);
+    largest = std::max(largest, bits & 0x7fffffffU);
+  }
   return largest < 0x7f800000U;  // the bits of infinity; those of NaN are larger
 }
 

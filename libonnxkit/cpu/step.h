@@ -96,8 +96,8 @@ struct StoredFloats {
   const float* data() const { return from ? from : widened.data(); }
 };
 
-/// None is an infinity or NaN.
-bool are_finite(std::span<const float> numbers);
+/// None is an infinity or NaN. They may be at any address.
+bool are_finite(const float* numbers, std::int64_t count);
 /// All elements of a view in row-major order; `from` is where the view begins.
 std::vector<float> row_major_floats(const std::byte* from, const View& view);
 

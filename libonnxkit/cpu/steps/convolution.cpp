@@ -97,7 +97,7 @@ Result<std::unique_ptr<Kernel>> make_convolution(const plan::Step& step, Prepara
         const auto stored = preparation.stored(filter, true);
         auto floats = std::make_shared<AlignedFloats>(packed_weights_floats(convolution));
         pack_weights(preparation.threads, floats->data(), stored.data(), convolution);
-        floats->has_finite_weights = are_finite({stored.data(), static_cast<std::size_t>(filter.size())});
+        floats->has_finite_weights = are_finite(stored.data(), filter.size());
         return floats;
       });
   convolution.has_finite_weights = packed->has_finite_weights;
