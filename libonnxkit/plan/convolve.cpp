@@ -93,21 +93,24 @@ View copied_volume(LowerCall& call, const View& view) {
 View Filters::part(const View& view, const Dims& dims) {
   if (call_.is_constant(1)) {
     if (const auto same = try_reshaped(view, dims); same && view.size() == all_.size()) return *same;
-    if (!numbers_) numbers_ = call_.constant_reals(1);
   }
-  if (numbers_ && all_.is_contiguous()) {
-    std::vector<float> numbers;
-    numbers.reserve(static_cast<std::size_t>(view.size()));
-    append_numbers(numbers, *numbers_, view, 0, view.offset - all_.offset);
-    return call_.constant(numbers, dims);
+  if (const auto& known = numbers(); known && all_.is_contiguous()) {
+    std::vector<float> of_part;
+    of_part.reserve(static_cast<std::size_t>(view.size()));
+    append_numbers(of_part, *known, view, 0, view.offset - all_.offset);
+    return call_.constant(of_part, dims);
   }
   return channels_last(call_, reshaped_or_copied(call_, view, dims));
 }
 
-bool Filters::are_finite() {
+const std::optional<std::vector<double>>& Filters::numbers() {
   if (call_.is_constant(1) && !numbers_) numbers_ = call_.constant_reals(1);
-  return numbers_ &&
-         std::all_of(numbers_->begin(), numbers_->end(), [](double number) { return std::isfinite(number); });
+  return numbers_;
+}
+
+bool Filters::are_finite() {
+  const auto& known = numbers();
+  return known && std::all_of(known->begin(), known->end(), [](double number) { return std::isfinite(number); });
 }
 
 std::optional<View> bias_of(LowerCall& call) { return call.has_input(2) ? std::optional(call.input(2)) : std::nullopt; }

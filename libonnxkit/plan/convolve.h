@@ -17,9 +17,12 @@ class Filters {
   bool are_finite();
 
  private:
+  /// Of constant filters, in row-major order.
+  const std::optional<std::vector<double>>& numbers();
+
   LowerCall& call_;
   View all_;
-  std::optional<std::vector<double>> numbers_;  ///< of constant filters, in row-major order
+  std::optional<std::vector<double>> numbers_;  ///< once they were asked for
 };
 
 /// output = image * filters + bias, as ONNX's Conv. Image and output are [n, c, h, w] or [n, c, d, h, w] with channels side by side.

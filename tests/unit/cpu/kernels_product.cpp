@@ -325,18 +325,29 @@ TEST_CASE("a few rows times a matrix of numbers in blocks are right, and their e
   });
 }
 
+namespace {
+
+/// A matrix of one number in blocks of one scale, without zero points.
+Floats packed_alike(ThreadPool& threads, const cpu::NumberBlocks& numbers, std::uint8_t number, float scale,
+                    const cpu::Isa& isa) {
+  const auto read = [&](int64_t, std::uint8_t* to, float* scales, float* zeros) {
+    std::fill_n(to, numbers.k, number);
+    std::fill_n(scales, numbers.blocks(), scale);
+    std::fill_n(zeros, numbers.blocks(), 0.0F);
+  };
+  Floats packed = filled(cpu::packed_number_floats(numbers, isa));
+  cpu::pack_numbers(threads, packed.data(), numbers, read, isa);
+  return packed;
+}
+
+}  // namespace
+
 TEST_CASE("products with numbers in blocks may be too large before they are scaled") {
   ThreadPool one(1);
   on_each_isa([&](const cpu::Isa& isa) {
     const cpu::NumberBlocks numbers{.k = 8, .n = 3, .bits = 4, .size = 8};
-    const auto read = [](int64_t, std::uint8_t* to, float* scales, float* zeros) {
-      std::fill_n(to, 8, std::uint8_t{15});
-      scales[0] = 0x1p-10F;
-      zeros[0] = 0;
-    };
-    Floats packed = filled(cpu::packed_number_floats(numbers, isa)), c = filled(3);
-    cpu::pack_numbers(one, packed.data(), numbers, read, isa);
-    const Floats a(8, 0x1p126F);
+    const Floats packed = packed_alike(one, numbers, 15, 0x1p-10F, isa), a(8, 0x1p126F);
+    Floats c = filled(3);
     cpu::Product product{a.data(), 8, packed.data(), c.data(), 3, 1, 8, 3};
     product.numbers = &numbers;
     cpu::product(one, product, {}, isa);
@@ -348,13 +359,7 @@ TEST_CASE("weights in blocks that float32 does not hold are infinite for any num
   ThreadPool one(1);
   on_each_isa([&](const cpu::Isa& isa) {
     const cpu::NumberBlocks numbers{.k = 8, .n = 1, .bits = 8, .size = 8};
-    const auto read = [](int64_t, std::uint8_t* to, float* scales, float* zeros) {
-      std::fill_n(to, 8, std::uint8_t{200});
-      scales[0] = 0x1p123F;
-      zeros[0] = 0;
-    };
-    Floats packed = filled(cpu::packed_number_floats(numbers, isa));
-    cpu::pack_numbers(one, packed.data(), numbers, read, isa);
+    const Floats packed = packed_alike(one, numbers, 200, 0x1p123F, isa);
     for (const int64_t rows : {1, 3, 9}) {
       const Floats a(static_cast<std::size_t>(rows * 8), 0x1p-30F);
       Floats c = filled(rows);
