@@ -92,6 +92,50 @@ class GreatestOfTaps {
   Number most_ = 0, at_ = 0;
 };
 
+/// Of the image that all windows together reach, or why there are no positions in it.
+Unlowered padded_sizes(const Window& g, const Dims& x, const Dims& out, Dims& sizes) {
+  std::int64_t room = most_positions;
+  for (std::size_t i = 0; i + 2 < x.size(); ++i) {
+    const std::int64_t reached = (out[2 + i] - 1) * g.strides[i] + (g.kernel[i] - 1) * g.dilations[i] + 1;
+    sizes.push_back(std::max(reached, g.pads[i] + x[2 + i]));
+    if (g.pads[i] < 0) return "the padding is negative";
+    room /= sizes.back();
+    if (room == 0) return "positions of the greatest in a large image are asked for";
+  }
+  return std::nullopt;
+}
+
+/// What is around the image has no position, so any number will do there.
+View padded_image(LowerCall& call, const View& x, const Window& g, const Dims& sizes) {
+  Dims dims = {x.dims[0], x.dims[1]};
+  dims.insert(dims.end(), sizes.begin(), sizes.end());
+  if (dims == x.dims) return x;
+  const View padded = call.make_like(x.type, dims, x);
+  View inside = padded;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    const std::int64_t begin = g.pads[i], end = begin + x.dims[2 + i];
+    if (begin > 0) fill(call, sliced(inside, 2 + i, 0, 1, begin), 0);
+    if (end < sizes[i]) fill(call, sliced(inside, 2 + i, end, 1, sizes[i] - end), 0);
+    inside = sliced(inside, 2 + i, begin, 1, x.dims[2 + i]);
+  }
+  call.emit_copy(x, inside);
+  return padded;
+}
+
+/// Positions in images of channels as positions in all of x; those below 0 stay.
+View among_channels(LowerCall& call, const View& positions, const Dims& x) {
+  Dims by_channel(x.size(), 1);
+  by_channel[0] = x[0], by_channel[1] = x[1];
+  const View channels = reshaped(positions_along(call, {x[0] * x[1]}, 0), by_channel);
+  const std::int64_t area = element_count(std::span(x).subspan(2));
+  Expression e;
+  const Number at = e.input(0, Lane::i64);
+  const Number in_all =
+      e.apply(Operation::add, e.apply(Operation::multiply, e.input(1, Lane::i64), e.integer(area)), at);
+  e.apply(Operation::select, e.apply(Operation::less, at, e.integer(0)), at, in_all);
+  return mapped(call, e, {positions, channels}, ElementType::int64, positions.dims);
+}
+
 }  // namespace
 
 Unlowered lower_max_positions(LowerCall& call, bool has_values) {
@@ -104,32 +148,11 @@ Unlowered lower_max_positions(LowerCall& call, bool has_values) {
   const std::int64_t taps = element_count(*kernel);
   if (taps > most_window_taps) return "positions of the greatest in large windows are asked for";
   const Window g = window_geometry(call, *kernel);
+  Dims sizes;
+  if (auto reason = padded_sizes(g, x.dims, out, sizes)) return reason;
+  const View padded = padded_image(call, x, g, sizes);
   const Dims image(x.dims.begin() + 2, x.dims.end());
-  Dims begin, sizes;
-  std::int64_t room = most_positions;
-  for (std::size_t i = 0; i < image.size(); ++i) {
-    begin.push_back(g.pads[i]);
-    const std::int64_t reached = (out[2 + i] - 1) * g.strides[i] + (g.kernel[i] - 1) * g.dilations[i] + 1;
-    sizes.push_back(std::max(reached, begin[i] + image[i]));
-    if (begin[i] < 0) return "the padding is negative";
-    room /= sizes.back();
-    if (room == 0) return "positions of the greatest in a large image are asked for";
-  }
-  Dims dims = {x.dims[0], x.dims[1]};
-  dims.insert(dims.end(), sizes.begin(), sizes.end());
-  View padded = x;
-  if (dims != x.dims) {
-    padded = call.make_like(x.type, dims, x);
-    View inside = padded;
-    for (std::size_t i = 0; i < image.size(); ++i) {  // what is around the image has no position, so any number will do
-      const std::int64_t behind = begin[i] + image[i];
-      if (begin[i] > 0) fill(call, sliced(inside, 2 + i, 0, 1, begin[i]), 0);
-      if (behind < sizes[i]) fill(call, sliced(inside, 2 + i, behind, 1, sizes[i] - behind), 0);
-      inside = sliced(inside, 2 + i, begin[i], 1, image[i]);
-    }
-    call.emit_copy(x, inside);
-  }
-  const View positions = padded_positions(call, image, sizes, begin);
+  const View positions = padded_positions(call, image, sizes, Dims(g.pads.begin(), g.pads.begin() + std::ssize(image)));
   const Lane lane = lane_of(x.type);
   const double least =
       lane == Lane::i64 ? static_cast<double>(least_of(x.type)) : -std::numeric_limits<double>::infinity();
@@ -147,15 +170,7 @@ Unlowered lower_max_positions(LowerCall& call, bool has_values) {
     found = {value, position};
   }
   if (!has_values && call.has_output(0)) give(call, found->value);
-  Dims by_channel(x.rank(), 1);
-  by_channel[0] = x.dims[0], by_channel[1] = x.dims[1];
-  const View channels = reshaped(positions_along(call, {x.dims[0] * x.dims[1]}, 0), by_channel);
-  Expression e;
-  const Number at = e.input(0, Lane::i64);
-  const Number in_all =
-      e.apply(Operation::add, e.apply(Operation::multiply, e.input(1, Lane::i64), e.integer(element_count(image))), at);
-  e.apply(Operation::select, e.apply(Operation::less, at, e.integer(0)), at, in_all);
-  call.set_output(1, mapped(call, e, {found->position, channels}, ElementType::int64, out));
+  call.set_output(1, among_channels(call, found->position, x.dims));
   return std::nullopt;
 }
 

@@ -54,74 +54,110 @@ void give_mask_index(LowerCall& call, std::int64_t batch, std::int64_t length) {
   call.emit_map(same, {reduced(call, Reduction::minimum, ends, {false, true})}, index);
 }
 
-/// Tables are added row by row, then rows normalized. Scales of inputs 2 to 6 are inputs 8 to 12, zero points 13 to 17, if there are any.
-template <bool is_quantized>
-Unlowered lower_embeddings(LowerCall& call) {
-  enum : std::size_t { words, segments, word_table, place_table, segment_table, gamma, beta, mask, places };
-  if (!is_quantized && !is_narrow_real(call.output_type(0))) return "only for real numbers of 32 bits and less";
+/// Inputs of EmbedLayerNormalization. Of the quantized one scales of inputs 2 to 6 are inputs 8 to 12, their zero points 13 to 17, if there are any.
+enum EmbeddingInput : std::size_t {
+  words,
+  segments,
+  word_table,
+  place_table,
+  segment_table,
+  gamma,
+  beta,
+  mask,
+  places
+};
+
+Unlowered misshapen_embeddings(LowerCall& call, bool has_places) {
   const View ids = call.input(words);
   if (ids.rank() != 2 || ids.size() == 0) return "operands of other forms";
-  const std::int64_t batch = ids.dims[0], length = ids.dims[1], count = batch * length;
   if (call.input(word_table).rank() != 2) return "tables of other forms";
-  const std::int64_t size = call.input_dims(word_table)[1];
+  const std::int64_t length = ids.dims[1], size = call.input_dims(word_table)[1];
   if (call.has_input(segments) && (call.input_dims(segments) != ids.dims || !call.has_input(segment_table)))
     return "operands of other forms";
-  const bool has_places = !is_quantized && call.has_input(places);
   if (has_places && call.input_dims(places) != ids.dims && call.input_dims(places) != Dims{1, length})
     return "operands of other forms";
   if (call.has_input(mask) && call.input_dims(mask) != ids.dims) return "operands of other forms";
   if (call.input(gamma).size() != size || call.input(beta).size() != size) return "scales of other sizes";
-  std::string refused;
-  const auto single = [&](std::size_t input) -> std::optional<View> {
-    if (!is_quantized || !call.has_input(input)) return std::nullopt;
-    if (call.input(input).size() != 1) refused = "scales of other sizes";
-    return refused.empty() ? std::optional(reshaped_or_copied(call, call.input(input), {})) : std::nullopt;
-  };
-  const auto with_scale = [&](std::size_t table, const View& rows) {
-    return EmbeddedRows{rows, single(table + 6), single(table + 11)};
-  };
-  Expression sum;
-  std::vector<View> inputs;
-  std::optional<Number> total;
-  const auto add = [&](std::size_t table, const View& positions, const Dims& shown) {
-    const View rows = call.input(table);
-    if (rows.rank() != 2 || rows.dims[1] != size || rows.size() == 0) {
-      refused = "tables of other forms";
+  return std::nullopt;
+}
+
+/// The sum of rows of tables, and weights of `size` reals each.
+class Embeddings {
+ public:
+  Embeddings(LowerCall& call, bool is_quantized, std::int64_t size)
+      : call_(call), is_quantized_(is_quantized), size_(size) {}
+
+  /// `dims`: those of the rows, without their size.
+  void add(std::size_t table, const View& positions, Dims dims) {
+    const View rows = call_.input(table);
+    if (rows.rank() != 2 || rows.dims[1] != size_ || rows.size() == 0) {
+      refused_ = "tables of other forms";
       return;
     }
-    Dims dims = shown;
-    dims.push_back(size);
-    const View found = reshaped(rows_at(call, rows, positions), dims);
-    const Number real = real_of(sum, inputs, with_scale(table, found));
-    total = total ? sum.apply(Operation::add, *total, real) : real;
-  };
-  add(word_table, ids, ids.dims);
-  if (has_places) {
-    const View at = call.input(places);
-    add(place_table, at, at.dims);
-  } else {
-    add(place_table, positions_along(call, {length}, 0), {length});
+    dims.push_back(size_);
+    const Number real = real_of(sum_, inputs_, with_scale(table, reshaped(rows_at(call_, rows, positions), dims)));
+    total_ = total_ ? sum_.apply(Operation::add, *total_, real) : real;
   }
-  if (call.has_input(segments)) add(segment_table, call.input(segments), ids.dims);
-  if (!refused.empty()) return refused;
-  const View all = mapped(call, sum, std::move(inputs), ElementType::float32, {batch, length, size});
-  const auto weight = [&](std::size_t input) {
+
+  View sum(const Dims& dims) { return mapped(call_, sum_, std::move(inputs_), ElementType::float32, dims); }
+
+  View weight(std::size_t input) {
     Expression e;
     std::vector<View> operands;
-    const View given = call.input(input);
-    if (given.type == ElementType::float32) return reshaped(call.contiguous(given), {size});
+    const View given = call_.input(input);
+    if (given.type == ElementType::float32) return reshaped(call_.contiguous(given), {size_});
     real_of(e, operands, with_scale(input, given));
-    return reshaped(mapped(call, e, std::move(operands), ElementType::float32, given.dims), {size});
-  };
-  std::vector<View> rows = {reshaped(all, {count, size}), weight(gamma), weight(beta)};
-  if (!refused.empty()) return refused;
+    return reshaped(mapped(call_, e, std::move(operands), ElementType::float32, given.dims), {size_});
+  }
+
+  /// Why some of what was asked for cannot be had.
+  const Unlowered& refused() const { return refused_; }
+
+ private:
+  EmbeddedRows with_scale(std::size_t table, const View& rows) { return {rows, single(table + 6), single(table + 11)}; }
+
+  std::optional<View> single(std::size_t input) {
+    if (!is_quantized_ || !call_.has_input(input)) return std::nullopt;
+    if (call_.input(input).size() != 1) refused_ = "scales of other sizes";
+    return refused_ ? std::nullopt : std::optional(reshaped_or_copied(call_, call_.input(input), {}));
+  }
+
+  LowerCall& call_;
+  bool is_quantized_;
+  std::int64_t size_;
+  Expression sum_;
+  std::vector<View> inputs_;
+  std::optional<Number> total_;
+  Unlowered refused_;
+};
+
+/// Tables are added row by row, then rows normalized.
+template <bool is_quantized>
+Unlowered lower_embeddings(LowerCall& call) {
+  if (!is_quantized && !is_narrow_real(call.output_type(0))) return "only for real numbers of 32 bits and less";
+  const bool has_places = !is_quantized && call.has_input(places);
+  if (auto reason = misshapen_embeddings(call, has_places)) return reason;
+  const View ids = call.input(words);
+  const std::int64_t batch = ids.dims[0], length = ids.dims[1], count = batch * length;
+  const std::int64_t size = call.input_dims(word_table)[1];
+  Embeddings embeddings(call, is_quantized, size);
+  embeddings.add(word_table, ids, ids.dims);
+  if (has_places)
+    embeddings.add(place_table, call.input(places), call.input_dims(places));
+  else
+    embeddings.add(place_table, positions_along(call, {length}, 0), {length});
+  if (call.has_input(segments)) embeddings.add(segment_table, call.input(segments), ids.dims);
+  if (embeddings.refused()) return embeddings.refused();
+  const View sum = embeddings.sum({batch, length, size});
+  std::vector<View> rows = {reshaped(sum, {count, size}), embeddings.weight(gamma), embeddings.weight(beta)};
+  if (embeddings.refused()) return embeddings.refused();
   NormalizeParameters parameters;
   parameters.epsilon = static_cast<double>(call.real("epsilon", 1e-12F));
   const View result = call.make(ElementType::float32, {count, size});
   call.emit(normalize_step, std::move(rows), {result}, parameters);
-  call.set_output(0, reshaped(result, all.dims));
+  call.set_output(0, reshaped(result, sum.dims));
   give_mask_index(call, batch, length);
-  call.set_output(2, all);
+  call.set_output(2, sum);
   return std::nullopt;
 }
 

@@ -130,8 +130,44 @@ View product_of_places(LowerCall& call, const std::vector<double>& rows, const s
   return call.constant(all, {static_cast<std::int64_t>(rows.size()), static_cast<std::int64_t>(columns.size())});
 }
 
-/// The pool's mean of float32 times the number of places is a whole number but for what float32 rounds: the sum. The zero point is added before it is
-/// rounded again.
+struct QuantizedPool {
+  View means;  ///< float32
+  Window window;
+  Dims image;  ///< sizes of the channels
+};
+
+View places_of_windows(LowerCall& call, const QuantizedPool& pool, bool counts_padding) {
+  const Window& g = pool.window;
+  const auto along = [&](std::size_t axis) {
+    const std::int64_t count = pool.means.dims[2 + axis], size = pool.image[axis];
+    call.spend_on_tables(count, sizeof(double));
+    return places_within(g, axis, count, counts_padding ? -g.pads[axis] : 0,
+                         counts_padding ? size + g.pads[2 + axis] : size);
+  };
+  return product_of_places(call, along(0), along(1));
+}
+
+/// The mean of float32 times the number of places is a whole number but for what float32 rounds: the sum. The zero point is added before it is rounded
+/// again.
+Unlowered requantize_means(LowerCall& call, const QuantizedPool& pool, const View& result) {
+  const bool counts_padding = call.integer("count_include_pad") != 0;
+  QuantizedExpression q(call);
+  Expression& e = q.e;
+  const Number mean = q.operand(pool.means), inside = q.operand(places_of_windows(call, pool, false)),
+               none = e.constant(Lane::f64, 0);
+  const Number divisor = counts_padding ? q.operand(places_of_windows(call, pool, true)) : inside;
+  Number sum = e.apply(Operation::round_half_even, e.apply(Operation::multiply, mean, inside));
+  sum = e.apply(Operation::select, e.apply(Operation::equal, inside, none), none, sum);
+  const auto real = q.real(sum, 1, 2, inside), by = q.single(3);
+  if (!real || !by) return other_scales;
+  const Number quotient = e.apply(Operation::select, e.apply(Operation::equal, divisor, none), none,
+                                  e.apply(Operation::divide, *real, divisor));
+  const Number shifted = e.apply(Operation::add, e.apply(Operation::divide, quotient, *by), q.zero_or_none(4));
+  saturated(e, shifted, std::nullopt, call.output_type(0));
+  q.write(result);
+  return std::nullopt;
+}
+
 Unlowered lower_quantized_average_pool(LowerCall& call) {
   View x = call.input(0);
   if ((x.rank() != 3 && x.rank() != 4) || x.size() == 0) return "only images of one or two axes";
@@ -159,30 +195,9 @@ Unlowered lower_quantized_average_pool(LowerCall& call) {
   parameters.dilations = g.dilations, parameters.pads = g.pads;
   const View means = make_channels_last(call, out);
   call.emit(pool_step, {channels_last(call, x)}, {means}, std::move(parameters));
-  const auto places = [&](bool counts_padding) {
-    const auto along = [&](std::size_t axis) {
-      call.spend_on_tables(out[2 + axis], sizeof(double));
-      const std::int64_t size = x.dims[2 + axis];
-      return places_within(g, axis, out[2 + axis], counts_padding ? -g.pads[axis] : 0,
-                           counts_padding ? size + g.pads[2 + axis] : size);
-    };
-    return product_of_places(call, along(0), along(1));
-  };
-  const bool counts_padding = call.integer("count_include_pad") != 0;
-  QuantizedExpression q(call);
-  Expression& e = q.e;
-  const Number mean = q.operand(means), inside = q.operand(places(false)), none = e.constant(Lane::f64, 0);
-  const Number divisor = counts_padding ? q.operand(places(true)) : inside;
-  Number sum = e.apply(Operation::round_half_even, e.apply(Operation::multiply, mean, inside));
-  sum = e.apply(Operation::select, e.apply(Operation::equal, inside, none), none, sum);
-  const auto real = q.real(sum, 1, 2, inside), by = q.single(3);
-  if (!real || !by) return other_scales;
-  const Number quotient = e.apply(Operation::select, e.apply(Operation::equal, divisor, none), none,
-                                  e.apply(Operation::divide, *real, divisor));
-  const Number shifted = e.apply(Operation::add, e.apply(Operation::divide, quotient, *by), q.zero_or_none(4));
-  saturated(e, shifted, std::nullopt, call.output_type(0));
   View result = call.make_like(call.output_type(0), out, means);
-  q.write(result);
+  const QuantizedPool pool{means, std::move(g), Dims(x.dims.begin() + 2, x.dims.end())};
+  if (auto reason = requantize_means(call, pool, result)) return reason;
   if (is_last) result = permuted(result, channels_behind);
   if (is_line) {
     const auto height = static_cast<std::ptrdiff_t>(is_last ? 1 : 2);

@@ -186,66 +186,85 @@ View of_neighbours(LowerCall& call, const SampledImage& image, Found what) {
 /// 512 MiB of gathered neighbours.
 constexpr std::int64_t most_sampled = std::int64_t{1} << 27;
 
-Unlowered lower_grid_sample(LowerCall& call) {
-  const auto mode = call.string("mode"), beyond = call.string("padding_mode");
-  SampledImage image;
-  image.rules.is_nearest = mode == "nearest";
-  image.rules.aligns_corners = call.integer("align_corners") != 0;
-  image.rules.beyond = beyond == "border"       ? Beyond::border
-                       : beyond == "reflection" ? Beyond::reflection
-                                                : Beyond::zeros;
-  image.corners = image.rules.is_nearest ? 1 : 2;
+SampleRules rules_of(const LowerCall& call) {
+  const auto beyond = call.string("padding_mode");
+  return {.is_nearest = call.string("mode") == "nearest",
+          .aligns_corners = call.integer("align_corners") != 0,
+          .beyond = beyond == "border"       ? Beyond::border
+                    : beyond == "reflection" ? Beyond::reflection
+                                             : Beyond::zeros};
+}
+
+Unlowered unsampled(LowerCall& call, const View& x, const View& grid) {
+  const auto mode = call.string("mode");
   if (mode == "cubic" || mode == "bicubic") return "cubic samples have many neighbours";
-  const View x = call.input(0), grid = call.input(1);
-  const Dims out = call.output_dims(0);
   if (!has_lane(x.type) || !has_lane(grid.type)) return "elements cannot be computed";
-  if (!image.rules.is_nearest && lane_of(x.type) == Lane::i64) return "only for real numbers";
-  if (x.rank() < 3 || x.rank() > 5 || x.size() == 0 || element_count(out) == 0)
+  if (mode != "nearest" && lane_of(x.type) == Lane::i64) return "only for real numbers";
+  if (x.rank() < 3 || x.rank() > 5 || x.size() == 0 || element_count(call.output_dims(0)) == 0)
     return "without elements or of many axes";
   if (grid.rank() != x.rank() || grid.dims[0] != x.dims[0] ||
       grid.dims.back() != static_cast<std::int64_t>(x.rank()) - 2)
     return "the grid does not fit";
-  const std::int64_t batches = x.dims[0], channels = x.dims[1];
-  image.sizes.assign(x.dims.begin() + 2, x.dims.end());
-  const std::int64_t area = element_count(image.sizes), points = element_count(std::span(out).subspan(2));
+  return std::nullopt;
+}
+
+/// As SampledImage has them.
+View pixels_of(LowerCall& call, const View& x) {
+  const std::int64_t channels = x.dims[1], count = x.size() / channels;
   Dims last = {0};
   for (std::size_t i = 2; i < x.rank(); ++i) last.push_back(static_cast<std::int64_t>(i));
   last.push_back(1);
-  const View turned = permuted(x, last);
-  image.pixels = call.make(x.type, {batches * area + 1, channels});
-  call.emit_copy(turned, reshaped(sliced(image.pixels, 0, 0, 1, batches * area), turned.dims));
-  fill(call, sliced(image.pixels, 0, batches * area, 1, 1), 0);
-  image.grid = reshaped_or_copied(call, grid, {batches, points, grid.dims.back()});
+  const View turned = permuted(x, last), pixels = call.make(x.type, {count + 1, channels});
+  call.emit_copy(turned, reshaped(sliced(pixels, 0, 0, 1, count), turned.dims));
+  fill(call, sliced(pixels, 0, count, 1, 1), 0);
+  return pixels;
+}
+
+/// The sum of taps [corners, n, points, c] by the weights of their neighbours.
+View weighted_sum(LowerCall& call, const SampledImage& image, const View& taps) {
+  Dims each = taps.dims;
+  each.back() = 1;
+  const View weights = reshaped(of_neighbours(call, image, Found::weight), each);
+  Expression e;
+  std::vector<View> inputs;
+  const auto next = [&](const View& view, std::int64_t tap) {
+    View one = sliced(view, 0, tap, 1, 1);
+    one.dims.erase(one.dims.begin());
+    one.strides.erase(one.strides.begin());
+    inputs.push_back(one);
+    return e.input(inputs.size() - 1, lane_of(view.type));
+  };
+  std::optional<Number> sum;
+  for (std::int64_t tap = 0; tap < taps.dims[0]; ++tap) {
+    const Number value = next(taps, tap);
+    const Number part = e.apply(Operation::multiply, value, next(weights, tap));
+    sum = sum ? e.apply(Operation::add, *sum, part) : part;
+  }
+  return mapped(call, e, std::move(inputs), taps.type, Dims(taps.dims.begin() + 1, taps.dims.end()));
+}
+
+Unlowered lower_grid_sample(LowerCall& call) {
+  const View x = call.input(0), grid = call.input(1);
+  if (auto reason = unsampled(call, x, grid)) return reason;
+  const Dims out = call.output_dims(0);
+  const std::int64_t batches = x.dims[0], channels = x.dims[1], points = element_count(std::span(out).subspan(2));
+  SampledImage image;
+  image.rules = rules_of(call);
+  image.corners = image.rules.is_nearest ? 1 : 2;
+  image.sizes.assign(x.dims.begin() + 2, x.dims.end());
   const std::int64_t corners = image.rules.is_nearest ? 1 : std::int64_t{1} << image.axes();
   const std::int64_t rows = corners * batches * points;
   if (rows > most_sampled / channels) return "there would be many neighbours";
+  image.pixels = pixels_of(call, x);
+  image.grid = reshaped_or_copied(call, grid, {batches, points, grid.dims.back()});
   const View places = of_neighbours(call, image, Found::place);
   const View gathered = call.make(x.type, {1, rows, channels});
-  call.emit(gather_step, {reshaped(image.pixels, {1, batches * area + 1, channels}), reshaped(places, {rows})},
-            {gathered});
+  Dims pixels = image.pixels.dims;
+  pixels.insert(pixels.begin(), 1);
+  call.emit(gather_step, {reshaped(image.pixels, pixels), reshaped(places, {rows})}, {gathered});
   const View taps = reshaped(gathered, {corners, batches, points, channels});
-  View sampled = taps;
-  if (image.rules.is_nearest) {
-    sampled = reshaped(taps, {batches, points, channels});
-  } else {
-    const View weights = reshaped(of_neighbours(call, image, Found::weight), {corners, batches, points, 1});
-    Expression e;
-    std::vector<View> inputs;
-    const auto next = [&](const View& view, std::int64_t tap) {
-      View one = sliced(view, 0, tap, 1, 1);
-      one.dims.erase(one.dims.begin());
-      one.strides.erase(one.strides.begin());
-      inputs.push_back(one);
-      return e.input(inputs.size() - 1, lane_of(view.type));
-    };
-    std::optional<Number> sum;
-    for (std::int64_t tap = 0; tap < corners; ++tap) {
-      const Number value = next(taps, tap);
-      const Number part = e.apply(Operation::multiply, value, next(weights, tap));
-      sum = sum ? e.apply(Operation::add, *sum, part) : part;
-    }
-    sampled = mapped(call, e, std::move(inputs), x.type, {batches, points, channels});
-  }
+  const View sampled =
+      image.rules.is_nearest ? reshaped(taps, {batches, points, channels}) : weighted_sum(call, image, taps);
   Dims shown = {batches};
   shown.insert(shown.end(), out.begin() + 2, out.end());
   shown.push_back(channels);
