@@ -70,6 +70,11 @@ Result<void> check_backend(const std::string& name, const std::map<std::string, 
   return desc ? exec::check_options(*desc, options) : Result<void>();
 }
 
+std::string backend_name(const std::string& name, const Context& context) {
+  const auto entry = all_backends().find(name, exec::settings_of(context.workers()));
+  return entry ? entry->name : name;
+}
+
 bool runs_in_own_process(const std::string& name, const Context& context) {
   const auto entry = all_backends().find(name, exec::settings_of(context.workers()));
   return entry && entry->own_process;

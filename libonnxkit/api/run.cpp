@@ -10,6 +10,10 @@ Result<CompletedInputs> complete_inputs(const Model& model, std::vector<NamedVal
   return running::complete_inputs(model, std::move(given), options);
 }
 
+Result<void> check_inputs(const Model& model, const std::vector<RunInput>& inputs) {
+  return running::check_inputs(model, inputs);
+}
+
 Result<RunReport> run(const Model& model, std::vector<NamedValue> inputs, const RunOptions& options) {
   return running::run(model, std::move(inputs), options);
 }

@@ -96,6 +96,13 @@ void thin_out(std::vector<BenchRound>& rounds) {
   }
 }
 
+std::string last_line(std::string_view log) {
+  constexpr std::string_view blanks = " \t\r\n";
+  log = log.substr(0, log.find_last_not_of(blanks) + 1);
+  const std::size_t before = log.find_last_of("\r\n");
+  return std::string(before == log.npos ? log : log.substr(before + 1));
+}
+
 /// One side while it is measured.
 struct Contender {
   const DiffSide* source = nullptr;
@@ -103,6 +110,7 @@ struct Contender {
   SideReport side_report;
   std::unique_ptr<diffing::Side> side;
   std::vector<NamedValue> outputs;
+  std::size_t warm_ups = 0;  ///< one for each start
   int runs_in_round = 1;
   std::uint64_t kept_bytes = 0;  ///< of what our process grew by when it was loaded
   double run_seconds = 0;        ///< at the end of the warm-up
@@ -186,6 +194,13 @@ class Measurement {
 
   void fail(Contender& contender, Error error) {
     add_worker_cpu(contender);
+    Diagnostic& told = error.diagnostic;
+    if (contender.side_report.failed_at == "run") {
+      told.notes.insert(told.notes.end(), inputs_.notes.begin(), inputs_.notes.end());
+      if (told.help.empty()) told.help = inputs_.help;
+    }
+    if (const std::string last = last_line(contender.side_report.log); !last.empty())
+      told.notes.push_back("it printed last: " + last);
     contender.report->failure = std::move(error);
     contender.report->failed_at = contender.side_report.failed_at;
     contender.side->close();
@@ -202,6 +217,12 @@ class Measurement {
     report.model = side.model;
     report.options = side.options;
     report.load_seconds = side.load_seconds;
+    for (const std::string& warning : side.warnings) add_warning(report, warning);
+  }
+
+  static void add_warning(BenchSideReport& side, std::string warning) {
+    const auto known = std::find(side.warnings.begin(), side.warnings.end(), warning);
+    if (known == side.warnings.end()) side.warnings.push_back(std::move(warning));
   }
 
   /// Measured runs; the outputs are those of the last.
@@ -213,6 +234,8 @@ class Measurement {
       fail(contender, std::move(measured).error());
       return std::nullopt;
     }
+    for (std::string& warning : diffing::warnings_of_inputs(*measured))
+      add_warning(*contender.report, std::move(warning));
     contender.outputs = std::move(measured->outputs);
     if (const auto bytes = measured->device_bytes)
       contender.report->device_bytes = std::max(*bytes, contender.report->device_bytes.value_or(0));
@@ -255,7 +278,8 @@ class Measurement {
       for (const RunTime& time : *times) values.push_back(time.wall);
       stationary.add(last = median(values));
     }
-    contender.report->stationary = stationary.reached();
+    const bool others_were = contender.warm_ups++ == 0 || contender.report->stationary;
+    contender.report->stationary = others_were && stationary.reached();
     contender.runs_in_round = runs_for(last);
     contender.run_seconds = last;
   }
@@ -313,7 +337,7 @@ class Measurement {
       measure_start(n);
       for (Contender& contender : contenders_) add_worker_cpu(contender);
     }
-    report_.reached_goal = reached_goal(options_.precision_goal);
+    report_.reached_goal = base() && reached_goal(options_.precision_goal);
     Disturbances found =
         disturbances(before, MachineState::now(), own_cpu_seconds() - own_before - own_loading + worker_cpu_);
     report_.warnings = std::move(found.texts);
@@ -334,8 +358,9 @@ class Measurement {
       if (!side.failure) fewest = std::min(fewest, side.rounds.size());
     if (fewest >= least_compared_rounds || report_.cancelled) return;
     report_.warnings.push_back(
-        fmt::format("only {} {} measured in {:.3g} s, and a ratio needs {}; --max-time gives them longer", fewest,
-                    fewest == 1 ? "round was" : "rounds were", options_.max_seconds, least_compared_rounds));
+        fmt::format("only {} {} measured in {:.3g} s, and {} needs {}; --max-time gives them longer", fewest,
+                    fewest == 1 ? "round was" : "rounds were", options_.max_seconds,
+                    report_.sides.size() == 1 ? "an interval" : "a ratio", least_compared_rounds));
   }
 
   void start_anew() {
@@ -436,8 +461,7 @@ class Measurement {
     return std::all_of(report_.sides.begin(), report_.sides.end(), [&](BenchSideReport& side) {
       if (side.failure) return true;
       benching::summarize(side, &side == first ? std::vector<BenchRound>() : first->rounds, options_.seed);
-      if (!is_precise(side.wall.interval, side.wall.median, goal)) return false;
-      return !side.ratio || is_precise(side.ratio->interval, side.ratio->value, goal);
+      return benching::is_as_precise(side, goal);
     });
   }
 
@@ -530,6 +554,12 @@ void summarize(BenchSideReport& side, const std::vector<BenchRound>& base, std::
   side.ratio = ratio_of(medians(wall), medians(walls(base)), seed);
   const auto base_cpu = cpu_means(base);
   if (!cpu.empty() && !base_cpu.empty()) side.cpu_ratio = ratio_of(medians(cpu), medians(base_cpu), seed);
+}
+
+bool is_as_precise(const BenchSideReport& side, double goal) {
+  if (side.failure) return true;
+  if (!is_precise(side.wall.interval, side.wall.median, goal)) return false;
+  return !side.ratio || is_precise(side.ratio->interval, side.ratio->value, goal);
 }
 
 std::optional<Ratio> change_of(const std::vector<BenchRound>& after, const std::vector<BenchRound>& before,

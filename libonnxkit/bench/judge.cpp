@@ -1,5 +1,6 @@
 #include "libonnxkit/bench/judge.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -16,12 +17,37 @@ std::uint64_t bytes_of_value(const Value& value) {
   return bytes;
 }
 
-/// Of a finding where the comparison says none: how far off the output is.
+/// Of one output; where the comparison says nothing of a finding, how far off it is.
 std::string reason_of(const OutputDiff& output) {
   const bool is_finding = output.verdict == Verdict::not_rounding || output.verdict == Verdict::beyond;
-  if (!is_finding || !output.why.empty() || !output.metrics) return output.why;
+  if (!output.why.empty()) return fmt::format("{}: {}", quote(output.name), output.why);
+  if (!is_finding || !output.metrics) return {};
   return fmt::format("{} deviates by at most {:.3g}, {:.2g} % of its range", quote(output.name),
                      output.metrics->max_absolute, 100 * output.metrics->range_relative);
+}
+
+/// Of the first output with this verdict, and how many more there are.
+std::string reason_of(const std::vector<OutputDiff>& outputs, Verdict verdict) {
+  std::string reason;
+  std::size_t others = 0;
+  for (const OutputDiff& output : outputs) {
+    if (output.verdict != verdict) continue;
+    if (reason.empty())
+      reason = reason_of(output);
+    else
+      ++others;
+  }
+  if (reason.empty() || others == 0) return reason;
+  return reason +
+         fmt::format("; and {} more {} {}", others, others == 1 ? "output is" : "outputs are", name_of(verdict));
+}
+
+/// The coarsest arithmetic by which an output's deviation was explained.
+std::optional<Profile> rounding_of(const std::vector<OutputDiff>& outputs) {
+  std::optional<Profile> coarsest;
+  for (const OutputDiff& output : outputs)
+    if (output.verdict == Verdict::rounding && output.profile) coarsest = std::max(coarsest, output.profile);
+  return coarsest;
 }
 
 }  // namespace
@@ -60,9 +86,10 @@ void judge(std::shared_ptr<const Model> model, const InputSet& inputs, const std
     side.why = fmt::format("{}: {}", one.label, one.failure->diagnostic.message);
     return;
   }
-  side.verdict = compared->sides.back().verdict;
-  for (const OutputDiff& output : compared->sides.back().outputs)
-    if (output.verdict == *side.verdict) side.why = reason_of(output);
+  const SideReport& judged = compared->sides.back();
+  side.verdict = judged.verdict;
+  side.why = reason_of(judged.outputs, judged.verdict);
+  if (side.verdict == Verdict::rounding) side.rounding = rounding_of(judged.outputs);
 }
 
 }  // namespace onnxkit::benching

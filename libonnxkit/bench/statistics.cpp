@@ -22,6 +22,13 @@ std::size_t rank_below_median(std::size_t n) {
   return k;
 }
 
+/// As `median`, of values whose order may change.
+double median_in_place(std::span<double> values) {
+  const auto upper = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), upper, values.end());
+  return values.size() % 2 == 1 ? *upper : (*std::max_element(values.begin(), upper) + *upper) / 2;
+}
+
 /// Medians of samples that are drawn from a sample with replacement.
 class Resampler {
  public:
@@ -32,9 +39,7 @@ class Resampler {
     std::vector<double> medians(resamples), drawn(values.size());
     for (double& one : medians) {
       for (double& value : drawn) value = values[any(random_)];
-      const auto middle = drawn.begin() + static_cast<std::ptrdiff_t>(drawn.size() / 2);
-      std::nth_element(drawn.begin(), middle, drawn.end());
-      one = *middle;
+      one = median_in_place(drawn);
     }
     return medians;
   }
@@ -61,6 +66,23 @@ double quantile(std::vector<double> values, double q) {
   return values[below] + (place - static_cast<double>(below)) * (values[above] - values[below]);
 }
 
+double weighted_quantile(std::vector<Weighted> values, double q) {
+  std::sort(values.begin(), values.end(), [](const Weighted& a, const Weighted& b) { return a.value < b.value; });
+  double all = 0;
+  for (const Weighted& one : values) all += one.weight;
+  // Each value lies in the middle of its weight; the least at 0 and the greatest at 1, as those of quantile().
+  const double first = values.front().weight / 2, last = all - values.back().weight / 2;
+  const double place = first + q * (last - first);
+  double before = first;
+  for (std::size_t i = 0; i + 1 < values.size(); ++i) {
+    const double behind = before + (values[i].weight + values[i + 1].weight) / 2;
+    if (behind >= place)
+      return values[i].value + (place - before) / (behind - before) * (values[i + 1].value - values[i].value);
+    before = behind;
+  }
+  return values.back().value;
+}
+
 std::optional<Interval> median_interval(std::vector<double> values) {
   constexpr std::size_t most = 1000;  // beyond this the powers of 1/2 underflow, and the normal law holds
   if (values.size() < least_compared_rounds) return std::nullopt;
@@ -73,19 +95,20 @@ std::optional<Interval> median_interval(std::vector<double> values) {
 }
 
 Latency latency_of(const std::vector<std::vector<double>>& groups) {
-  std::vector<double> all, medians;
+  std::vector<Weighted> all;
+  std::vector<double> medians;
   for (const std::vector<double>& group : groups) {
-    if (group.empty()) continue;
-    all.insert(all.end(), group.begin(), group.end());
-    medians.push_back(median(group));
+    for (const double time : group) all.push_back({time, 1 / static_cast<double>(group.size())});
+    if (!group.empty()) medians.push_back(median(group));
   }
   Latency latency;
   latency.runs = all.size();
   if (all.empty()) return latency;
-  latency.fastest = *std::min_element(all.begin(), all.end());
+  const auto is_faster = [](const Weighted& a, const Weighted& b) { return a.value < b.value; };
+  latency.fastest = std::min_element(all.begin(), all.end(), is_faster)->value;
   latency.median = median(medians);
-  latency.p90 = quantile(all, 0.9);
-  latency.p99 = quantile(all, 0.99);
+  latency.p90 = weighted_quantile(all, 0.9);
+  latency.p99 = weighted_quantile(std::move(all), 0.99);
   latency.interval = median_interval(medians);
   return latency;
 }

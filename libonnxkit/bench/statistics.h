@@ -15,12 +15,19 @@ namespace onnxkit::benching {
 double quantile(std::vector<double> values, double q);
 inline double median(std::vector<double> values) { return quantile(std::move(values), 0.5); }
 
+struct Weighted {
+  double value = 0, weight = 1;
+};
+/// The same of values that count as often as their weights say. Precondition: not empty, weights above 0.
+double weighted_quantile(std::vector<Weighted> values, double q);
+
 /// Two order statistics between which the median of the distribution lies with at least 95 % (binomial test; exact for independent draws of any
 /// distribution). Nothing for fewer than 6 values, which cannot tell it.
 std::optional<Interval> median_interval(std::vector<double> values);
 
 /// Median, tails and the interval of the median, of runs in groups that were measured one behind the other. Runs of a group are disturbed together,
-/// so the interval is that of the groups' medians.
+/// so the interval is that of the groups' medians, and each group has the same weight in the tails: a side that is faster in one start has more runs
+/// in the groups of that.
 Latency latency_of(const std::vector<std::vector<double>>& groups);
 
 /// How much longer `times` are than `base`, round by round: the median of the quotients of the two medians in each round, which what disturbs

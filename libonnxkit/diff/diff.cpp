@@ -413,15 +413,10 @@ class Comparison {
     if (!run->times.empty()) side.warmups = options_.warmup;
     side.runs.insert(side.runs.end(), run->times.begin(), run->times.end());
     if (set == 0) {
-      for (const std::string& input : run->moved_inputs)
-        side.warnings.push_back("the channels of input " + quote(input) +
-                                " were moved to this side's layout, inferred from the shapes; --axes sets it");
+      std::ranges::move(diffing::warnings_of_inputs(*run), std::back_inserter(side.warnings));
       for (const std::string& output : run->moved)
         side.warnings.push_back("the channels of output " + quote(output) +
                                 " were moved to the first side's layout, inferred from the shapes; --axes sets it");
-      for (const std::string& input : run->cast_inputs)
-        side.warnings.push_back("input " + quote(input) +
-                                " was cast to the floating-point type that this side accepts");
     }
     return *std::move(run);
   }

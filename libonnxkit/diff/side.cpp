@@ -7,6 +7,16 @@
 
 namespace onnxkit::diffing {
 
+std::vector<std::string> warnings_of_inputs(const SideRun& run) {
+  std::vector<std::string> warnings;
+  for (const std::string& input : run.moved_inputs)
+    warnings.push_back("the channels of input " + quote(input) +
+                       " were moved to this side's layout, inferred from the shapes; --axes sets it");
+  for (const std::string& input : run.cast_inputs)
+    warnings.push_back("input " + quote(input) + " was cast to the floating-point type that this side accepts");
+  return warnings;
+}
+
 Side::Side(const DiffSide& side, Sessions& sessions, SideReport& report)
     : side_(side), sessions_(sessions), report_(report) {
   report.backend = side.backend;

@@ -24,6 +24,9 @@ struct SideRun {
   std::vector<std::string> cast_inputs;       ///< inputs that the side takes in another floating type
 };
 
+/// What was done to a set's inputs for the side, a sentence each.
+std::vector<std::string> warnings_of_inputs(const SideRun& run);
+
 /// One side of a comparison: a backend, a session, and a matching of names and layouts. What it was made from must outlive it.
 class Side {
  public:

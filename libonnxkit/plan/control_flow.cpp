@@ -12,6 +12,7 @@
 #include "libonnxkit/ir/scope.h"
 #include "libonnxkit/ir/uses.h"
 #include "libonnxkit/plan/compose.h"
+#include "libonnxkit/plan/draws.h"
 #include "libonnxkit/plan/lowerer.h"
 #include "libonnxkit/plan/rewriting.h"
 #include "libonnxkit/wire/values/tensor_proto.h"
@@ -23,14 +24,6 @@ namespace {
 Result<std::unique_ptr<exec::Session>> load_on_host(const std::shared_ptr<const ir::Model>& model,
                                                     const PlannedOptions& options) {
   return options.host->load({.model = model}, host_load(options.load));
-}
-
-bool draws_inside(const ir::Graph& graph) {
-  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const ir::Node& node) {
-    bool found = draws(node);
-    ir::for_each_subgraph(node, [&](const ir::Graph& inner, std::size_t) { found = found || draws_inside(inner); });
-    return found;
-  });
 }
 
 /// The values that bodies of the only node read from around it.
@@ -97,8 +90,12 @@ Error kernel_error(const char* message) { return make_error("kernel", message); 
 
 std::optional<std::int64_t> integer_in(const Value& value) {
   if (!value.is_tensor() || value.tensor.size() != 1) return std::nullopt;
-  const auto reals = to_reals(value.tensor);
-  return reals.size() == 1 ? std::optional(static_cast<std::int64_t>(reals[0])) : std::nullopt;
+  const Domain domain = domain_of(value.tensor.type());
+  if (domain == Domain::boolean) return to_reals(value.tensor)[0] != 0 ? 1 : 0;
+  if (domain != Domain::integer) return std::nullopt;
+  std::int64_t number = 0;
+  decode(value.tensor.type(), value.tensor.bytes(), std::span(&number, 1));
+  return number;
 }
 
 /// The iteration number or the condition, of one axis where the body declares one.
@@ -242,9 +239,7 @@ std::unique_ptr<ControlFlow> ControlFlow::make(std::shared_ptr<const ir::Model> 
   const auto opset = ir::opset_of(model->opset_imports, "");
   constexpr std::int64_t first_plain_scan = 9;
   if (!is_one || !opset || *opset < first_plain_scan) return nullptr;
-  bool draws_any = false;
-  ir::for_each_subgraph(node, [&](const ir::Graph& body, std::size_t) { draws_any = draws_any || draws_inside(body); });
-  if (draws_any) {
+  if (Draws(*model, *options.load.table)(node)) {
     why_not = "its bodies draw random numbers, which differ from pass to pass";
     return nullptr;
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <span>
 
 #include <fmt/core.h>
@@ -152,6 +153,8 @@ bool is_near(double stored, double exact, ElementType type) {
 }
 
 bool fits_attribute(double number, ElementType type) {
+  const double size = std::abs(number), least = std::numeric_limits<float>::min();
+  if (!(size <= static_cast<double>(std::numeric_limits<float>::max())) || (size > 0 && size < least)) return false;
   return type != ElementType::float64 || static_cast<double>(static_cast<float>(number)) == number;
 }
 
@@ -238,11 +241,6 @@ std::int64_t integer_of(const ir::Node& node, std::string_view name, std::int64_
 bool has_operator(const Subject& subject, std::string_view op) {
   const auto* schema = subject.table().find("", op, subject.opset());
   return schema && !schema->deprecated;
-}
-
-bool draws(const ir::Node& node) {
-  return node.op_type.view().starts_with("Random") || node.op_type == "Bernoulli" || node.op_type == "Multinomial" ||
-         node.op_type == "Dropout";
 }
 
 bool has_body(const ir::Node& node) {

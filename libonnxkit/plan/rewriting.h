@@ -29,7 +29,8 @@ std::optional<Polynomial> polynomial_in(const Subject& subject, ir::ValueId x, i
 
 /// Whether a constant that a file stores in this type may stand for `exact`.
 bool is_near(double stored, double exact, ElementType type);
-/// Whether an attribute, which is a float, holds a number of a model that computes in this type: of float64 it has to be that number.
+/// Whether an attribute, which is a float, holds a number of a model that computes in this type: it is in the range of floats with all their digits,
+/// and of float64 it is that number.
 bool fits_attribute(double number, ElementType type);
 
 /// A mean over the last axes, which stay with size 1.
@@ -62,8 +63,6 @@ inline ir::ValueId input_of(const ir::Node& node, std::size_t at) {
 }
 /// Whether the opset that the model imports has the operator.
 bool has_operator(const Subject& subject, std::string_view op);
-/// Operators that may give another result each time, and those with bodies.
-bool draws(const ir::Node& node);
 bool has_body(const ir::Node& node);
 
 /// The change that a pass makes: all its matches in one patch.

@@ -13,7 +13,7 @@ struct ChannelOrder {
 };
 
 /// The real tensor times the factor of each element's channel, [groups][channels] of them: computed in double, rounded once. Nothing when an element
-/// is not finite behind that. Precondition: the order fits the size.
+/// is not finite behind that, or when all of a channel become so small that they lose digits. Precondition: the order fits the size.
 std::optional<Tensor> scaled_channels(const Tensor& content, std::span<const double> factors,
                                       const ChannelOrder& order);
 

@@ -10,6 +10,7 @@
 #include "libonnxkit/backends/backends.h"
 #include "libonnxkit/base/text/unknown_name.h"
 #include "libonnxkit/diff/cut_model.h"
+#include "libonnxkit/exec/support.h"
 #include "libonnxkit/exec/value_desc.h"
 #include "libonnxkit/inputs/bound_sizes.h"
 #include "libonnxkit/inputs/generate.h"
@@ -262,6 +263,13 @@ Result<CompletedInputs> complete_inputs(const Model& model, std::vector<NamedVal
   }
   tell_sizes(completed, made);
   return completed;
+}
+
+Result<void> check_inputs(const Model& model, const std::vector<RunInput>& inputs) {
+  if (!model.ir().graph) return make_error("no-graph", "the model has no graph to run");
+  std::vector<Value> values;
+  for (const RunInput& input : inputs) values.push_back(input.value);
+  return exec::check_inputs(*model.ir().graph, values);
 }
 
 Result<RunReport> run(const Model& model, std::vector<NamedValue> inputs, const RunOptions& options) {

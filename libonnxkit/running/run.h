@@ -9,6 +9,7 @@ namespace onnxkit::running {
 inline constexpr std::string_view generated_with = "the inputs were generated with ";
 
 // As declared in the public header of the same names.
+Result<void> check_inputs(const Model& model, const std::vector<RunInput>& inputs);
 std::vector<std::string> input_names(const Model& model);
 std::vector<std::string> output_names(const Model& model);
 Result<CompletedInputs> complete_inputs(const Model& model, std::vector<NamedValue> given, const RunOptions& options);

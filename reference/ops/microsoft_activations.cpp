@@ -118,7 +118,7 @@ void register_microsoft_activations(KernelRegistry& registry) {
   add("BiasAdd", bias_add, {.noise = noise::ordinary});
   add("BiasSplitGelu", bias_split_gelu, {.noise = noise::ordinary});
   add("BiasSoftmax", bias_softmax, {.noise = noise::ordinary});
-  add("BiasDropout", bias_dropout, {.noise = noise::ordinary});
+  add("BiasDropout", bias_dropout, {.noise = noise::ordinary, .draws = Draws::in_training});
 }
 
 }  // namespace onnxkit::reference

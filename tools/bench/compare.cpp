@@ -57,15 +57,12 @@ std::vector<std::string> measurements_of(const std::vector<Benchmark>& benchmark
 
 /// What the sides of every measurement will be called; nothing where their models tell.
 std::vector<std::string> planned_labels(const BenchArguments& arguments) {
-  const auto has_own = [](const std::string& model) { return !split_model(model).first.empty(); };
-  if (std::any_of(arguments.models.begin(), arguments.models.end(), has_own)) return {};
-  std::vector<std::string> words = arguments.backends, labels;
-  if (words.empty()) words = {"reference", "onnxruntime"};
-  for (const std::string& word : words) {
+  if (are_side_by_side(arguments.models)) return {};
+  std::vector<std::string> labels;
+  for (const std::string& word : arguments.backends.empty() ? usual_backends(1) : arguments.backends) {
     const auto backend = parse_backend(word);
     if (!backend) return {};
-    std::string label = backend->name;
-    for (const auto& [option, value] : backend->options) label += " " + option + "=" + value;
+    std::string label = label_of(backend->name, backend->options);
     if (std::find(labels.begin(), labels.end(), label) == labels.end()) labels.push_back(std::move(label));
   }
   return labels;

@@ -76,7 +76,7 @@ Result<void> check_bench_files(const BenchArguments& arguments) {
   Result<void> checked;
   if (!arguments.report.empty()) checked = check_report(arguments.report);
   if (checked && !arguments.trace.empty()) checked = check_trace(arguments.trace);
-  if (checked && !arguments.resume.empty()) checked = check_new_file(arguments.resume);
+  if (checked && !arguments.resume.empty()) checked = check_kept(arguments.resume);
   for (const std::string* path : {&arguments.report, &arguments.trace, &arguments.resume})
     if (checked && !path->empty()) checked = check_writable(*path);
   return checked;

@@ -59,6 +59,7 @@ Result<InputSet> inputs_for(const Model& model, const BenchArguments& arguments,
   auto complete = complete_inputs(declared, *std::move(given), options);
   if (!complete) return complete.error();
   if (auto checked = check_complete(declared, complete->inputs, arguments.inputs); !checked) return checked.error();
+  if (auto checked = check_inputs(model, complete->inputs); !checked) return checked.error();
   InputSet set{arguments.inputs.inputs.empty() ? "generated" : "given",
                {},
                std::move(complete->notes),
@@ -83,6 +84,15 @@ std::vector<std::string> set_threads(std::vector<DiffSide>& sides, std::int64_t 
   return warnings;
 }
 
+/// Of a word that is no file, but a backend: that -b takes one word.
+Error with_commas(Error error, const std::string& model, const BenchArguments& arguments) {
+  Diagnostic& told = error.diagnostic;
+  if (told.code == "cannot-read" && told.help.empty() && !arguments.backends.empty() &&
+      check_backend(model, {}, arguments.bench.context))
+    told.help = fmt::format("commas stand between backends: -b {},{}", arguments.backends.back(), model);
+  return error;
+}
+
 /// Each once, in their order: a setting that is named twice is measured once.
 std::vector<std::optional<std::int64_t>> settings(const std::vector<std::int64_t>& given) {
   if (given.empty()) return {std::nullopt};
@@ -92,12 +102,13 @@ std::vector<std::optional<std::int64_t>> settings(const std::vector<std::int64_t
   return each;
 }
 
-/// The models that are sides of one comparison.
+/// The models that are sides of one comparison; one that is named twice is measured once.
 std::vector<std::vector<std::string>> comparisons(const std::vector<std::string>& models) {
-  const auto has_own = [](const std::string& model) { return !split_model(model).first.empty(); };
-  if (std::any_of(models.begin(), models.end(), has_own)) return {models};
+  if (are_side_by_side(models)) return {models};
   std::vector<std::vector<std::string>> each;
-  for (const std::string& model : models) each.push_back({model});
+  for (const std::string& model : models)
+    if (const std::vector<std::string> alone = {model}; std::find(each.begin(), each.end(), alone) == each.end())
+      each.push_back(alone);
   return each;
 }
 
@@ -130,7 +141,10 @@ Result<std::vector<BackendWord>> named_backends(const BenchArguments& arguments)
 std::set<std::string> names_of(const std::vector<BackendWord>& named, const BenchArguments& arguments) {
   std::set<std::string> names;
   for (const BackendWord& backend : named) names.insert(backend.name);
-  if (arguments.backends.empty()) names.insert({"reference", "onnxruntime"});
+  if (arguments.backends.empty()) {
+    const std::size_t together = are_side_by_side(arguments.models) ? arguments.models.size() : 1;
+    for (std::string& name : usual_backends(together)) names.insert(std::move(name));
+  }
   return names;
 }
 
@@ -149,6 +163,21 @@ Result<ThreadOptions> thread_options(const std::vector<BackendWord>& named, cons
 }
 
 }  // namespace
+
+void name_backends(BenchArguments& arguments) {
+  const auto with_own_name = [&](const std::string& word) {
+    const std::size_t end = std::min(word.find(':'), word.size());
+    return backend_name(word.substr(0, end), arguments.bench.context) + word.substr(end);
+  };
+  for (std::string& word : arguments.backends) word = with_own_name(word);
+  for (std::string& word : arguments.models)
+    if (!split_model(word).first.empty()) word = with_own_name(word);
+}
+
+bool are_side_by_side(const std::vector<std::string>& models) {
+  return std::any_of(models.begin(), models.end(),
+                     [](const std::string& model) { return !split_model(model).first.empty(); });
+}
 
 std::vector<BenchPlan> bench_plans(const BenchArguments& arguments) {
   std::vector<BenchPlan> plans;
@@ -207,7 +236,7 @@ Result<BenchSetup> bench_setup(const BenchPlan& plan, const BenchArguments& argu
     return error;
   }
   auto sides = read_sides(plan.models, arguments.backends);
-  if (!sides) return in_file(sides.error(), plan.models.front());
+  if (!sides) return with_commas(in_file(sides.error(), plan.models.front()), plan.models.front(), arguments);
   BenchSetup setup{*std::move(sides), {}, {}};
   if (plan.threads) setup.warnings = set_threads(setup.sides, *plan.threads, threads);
   const auto with_model =

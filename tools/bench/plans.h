@@ -20,6 +20,12 @@ struct BenchPlan {
 /// another framework's model stays what it is.
 void expand_bench_models(BenchArguments& arguments);
 
+/// Backends by their own names where a short one was given, so that reports call them the same: "ort" becomes "onnxruntime".
+void name_backends(BenchArguments& arguments);
+
+/// Whether models are sides of one comparison: one of them names its backend.
+bool are_side_by_side(const std::vector<std::string>& models);
+
 /// Every model in every setting. Models that are sides of one comparison are in one plan; ONNX files alone are measured one after another.
 std::vector<BenchPlan> bench_plans(const BenchArguments& arguments);
 

@@ -49,6 +49,12 @@ bool is_complete(const BenchSideReport& side, const BenchArguments& arguments) {
   return !side.rounds.empty() && (!arguments.wants_profiles() || is_profiled) && (arguments.no_judging || is_judged);
 }
 
+/// Whether it is less precise than is asked for now, and there is more time than it had.
+bool needs_longer(const Benchmark& stored, const BenchOptions& options) {
+  return !is_as_precise(stored.report, options.precision_goal) &&
+         options.max_seconds > stored.max_seconds.value_or(stored.report.seconds);
+}
+
 const BenchSideReport* first_measured(const BenchReport& report) {
   const auto found = std::find_if(report.sides.begin(), report.sides.end(),
                                   [](const BenchSideReport& side) { return !side.failure && !side.rounds.empty(); });
@@ -61,6 +67,7 @@ void describe_inputs(Benchmark& benchmark, const InputSet& inputs, const BenchOp
   benchmark.report.input_types = bench_inputs(inputs);
   benchmark.seed = options.seed;
   benchmark.has_all_runs = options.keeps_runs;
+  benchmark.max_seconds = options.max_seconds;
   benchmark.input_values = inputs_state(inputs);
 }
 
@@ -96,7 +103,9 @@ std::vector<std::size_t> missing_sides(const Benchmark& stored, const BenchArgum
   const std::vector<BenchSideReport>& sides = stored.report.sides;
   std::vector<std::size_t> all(sides.size()), failed;
   std::iota(all.begin(), all.end(), std::size_t{0});
-  if (stored.failure || stored.report.cancelled || (arguments.bench.keeps_runs && !stored.has_all_runs)) return all;
+  if (stored.failure || stored.report.cancelled || (arguments.bench.keeps_runs && !stored.has_all_runs) ||
+      needs_longer(stored, arguments.bench))
+    return all;
   for (const std::size_t i : all) {
     if (sides[i].failure)
       failed.push_back(i);
@@ -130,6 +139,7 @@ Benchmark with_sides(const Benchmark& stored, const std::vector<std::size_t>& wh
     side.cpu_ratio.reset();
   }
   merged.has_all_runs = merged.has_all_runs && later.has_all_runs;
+  merged.max_seconds = later.max_seconds;
   report.warnings.insert(report.warnings.end(), later.report.warnings.begin(), later.report.warnings.end());
   report.lost_processors = report.lost_processors || later.report.lost_processors;
   report.warnings.push_back(fmt::format("measured later than the others, not beside them: {}", measured));

@@ -43,6 +43,7 @@ class Sweep {
       if (sweep_.benchmarks.back().report.cancelled) sweep_.was_stopped = true;
     }
     if (sweep_.benchmarks.empty()) return stopped();
+    add_those_not_begun();
     const bool is_one_comparison = plans_.front().models == plans_.back().models;
     const auto has_failed = [](const Benchmark& benchmark) { return benchmark.failure.has_value(); };
     if (is_one_comparison && std::all_of(sweep_.benchmarks.begin(), sweep_.benchmarks.end(), has_failed))
@@ -51,6 +52,15 @@ class Sweep {
   }
 
  private:
+  void add_those_not_begun() {
+    for (std::size_t i = sweep_.benchmarks.size(); i < plans_.size(); ++i) {
+      Benchmark& rest =
+          sweep_.benchmarks.emplace_back(Benchmark{plans_[i].models.front(), plans_[i].batch, plans_[i].threads, {}});
+      rest.failure = make_error("cancelled", "not measured: the command was stopped before");
+      rest.report.cancelled = true;
+    }
+  }
+
   static Error stopped() { return make_error("cancelled", "the measurement was stopped"); }
 
   bool is_stopped() {
@@ -69,7 +79,11 @@ class Sweep {
     const auto [known, is_up_to_date] = find_stored(stored_, planned, setup->sides);
     const bool is_known = known != stored_.end() && is_up_to_date;
     const std::vector<std::size_t> missing = is_known ? missing_sides(*known, arguments_) : std::vector<std::size_t>();
-    if (is_known && missing.empty()) return *known;
+    if (is_known && missing.empty()) {
+      Benchmark kept = *known;
+      kept.report.reached_goal = is_as_precise(kept.report, arguments_.bench.precision_goal);
+      return kept;
+    }
     const bool completes = is_known && missing.size() < setup->sides.size();
     if (completes) setup->sides = chosen(std::move(setup->sides), missing);
     auto measured = measure(*setup, planned);

@@ -106,6 +106,7 @@ Outcome run_bench(BenchArguments& arguments, const CLI::App& command) {
     baseline = *std::move(read);
   }
   expand_bench_models(arguments);
+  name_backends(arguments);
   if (!arguments.baseline.empty()) {
     if (auto checked = check_baseline(baseline, arguments); !checked) return reporter(checked.error());
   }
@@ -139,16 +140,16 @@ void add_measuring(CLI::App& command, BenchArguments& arguments) {
       ->type_name("N,...")
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 31));
+      ->check(whole_between<1, std::uint64_t{1} << 31>);
   command
       .add_option("--threads", arguments.threads,
                   "Numbers of threads of every backend that has this option; each is measured")
       ->type_name("N,...")
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->check(CLI::Range(1, 1024));
+      ->check(whole_between<1, 1024>);
   add_share(command, "--precision-goal", arguments.bench.precision_goal, 0.0001, 1,
-            "Measure until the 95 % interval of each median is at most this share of it to both sides");
+            "Measure until the intervals of each median and ratio are at most this share of it to both sides");
   add_duration(command, "--max-time", arguments.max_time_ms, "Longest time to measure one model in one setting",
                ZeroDuration::refused);
   command.add_option("--seed", arguments.bench.seed, "Seed of generated inputs, of the order of runs and of the noise")

@@ -316,7 +316,7 @@ void add_criteria(CLI::App& command, DiffArguments& arguments) {
   command.add_option("--replicas", arguments.diff.perturbed_samples, "Perturbed runs that estimate the noise floor")
       ->type_name("N")
       ->capture_default_str()
-      ->check(CLI::Range(2, 64));
+      ->check(whole_between<2, 64>);
 }
 
 void add_sides(CLI::App& command, DiffArguments& arguments) {
@@ -354,7 +354,7 @@ void add_sets(CLI::App& command, DiffArguments& arguments) {
   command.add_option("--samples", arguments.samples, "Sets of inputs to generate")
       ->type_name("N")
       ->capture_default_str()
-      ->check(CLI::Range(1, 10'000))
+      ->check(whole_between<1, 10'000>)
       ->excludes("--set");
   command.add_option("--seed", arguments.diff.seed, "Seed of generated inputs and of the noise")
       ->type_name("N")
@@ -380,15 +380,15 @@ void add_runs(CLI::App& command, DiffArguments& arguments) {
   command.add_option("--repeat", arguments.diff.repeat, "Measured runs per side and set")
       ->type_name("N")
       ->capture_default_str()
-      ->check(CLI::Range(1, 100'000));
+      ->check(whole_between<1, 100'000>);
   command.add_option("--warmup", arguments.diff.warmup, "Warm-up runs per side before the first measured run")
       ->type_name("N")
       ->capture_default_str()
-      ->check(CLI::Range(0, 100'000));
+      ->check(whole_between<0, 100'000>);
   command.add_option("--threads", arguments.diff.limits.threads, "Threads of what runs in this process; 0: all cores")
       ->type_name("N")
       ->capture_default_str()
-      ->check(CLI::Range(0, 1024));
+      ->check(whole_between<0, 1024>);
   add_bytes(command, "--memory-limit", arguments.diff.limits.memory_bytes,
             "Memory limit for values in the reference and for .npz files, such as 2GiB; default: no limit for values, "
             "a quarter of the memory for files");

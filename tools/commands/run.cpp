@@ -180,7 +180,7 @@ void register_run(CommandList& list) {
   command->add_option("--threads", arguments->run.limits.threads, "Threads to use; 0: all cores")
       ->type_name("N")
       ->capture_default_str()
-      ->check(CLI::Range(0, 1024));
+      ->check(whole_between<0, 1024>);
   add_limits(*command, arguments->run.limits);
   add_workers(*command, arguments->workers);
   add_worker_limits(*command, arguments->workers);

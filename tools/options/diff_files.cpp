@@ -89,6 +89,13 @@ Result<void> check_new_file(const fs::path& path) {
 Result<void> check_report(const fs::path& path) { return check_replaced(path, is_page, "report", {".html", ".htm"}); }
 Result<void> check_trace(const fs::path& path) { return check_replaced(path, is_trace, "trace", {".json"}); }
 
+Result<void> check_kept(const fs::path& path) {
+  std::error_code fault;
+  if (!fs::exists(path, fault))
+    if (auto named = check_extension(path, "report", {".json"}); !named) return named;
+  return check_new_file(path);
+}
+
 Result<void> check_repro(const fs::path& folder, const std::vector<fs::path>& inputs) {
   std::error_code fault;
   if (!fs::exists(folder, fault)) return {};

@@ -15,6 +15,9 @@ Result<void> check_new_file(const std::filesystem::path& path);
 Result<void> check_report(const std::filesystem::path& path);
 /// The same of a trace of bench.
 Result<void> check_trace(const std::filesystem::path& path);
+/// Whether --resume may keep measurements in `path`: what is there is read and says what it is, a new file has a name of one. Errors: cannot-write,
+/// unsupported-format.
+Result<void> check_kept(const std::filesystem::path& path);
 
 /// Whether files may be written into a folder: it is new, empty, or what --repro made before, one folder or one for each side, and none
 /// of the inputs lies in it. Error cannot-write.

@@ -54,7 +54,9 @@ CLI::Option* add_duration(CLI::App& command, const std::string& name, std::uint6
                           ZeroDuration zero) {
   const auto take = [&target, name, zero](const std::string& word) {
     const auto milliseconds = milliseconds_of(word);
-    if (!milliseconds || (*milliseconds == 0 && zero == ZeroDuration::refused))
+    if (milliseconds == 0U && zero == ZeroDuration::refused)
+      throw CLI::ValidationError(name, "the time has to be longer than " + quote(word));
+    if (!milliseconds)
       throw CLI::ValidationError(name, quote(word) + " is not a duration such as 500ms, 20s, 2min or 20 (seconds)");
     target = *milliseconds;
   };

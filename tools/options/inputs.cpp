@@ -9,6 +9,7 @@
 #include "onnxkit/diagnostic.h"
 #include "onnxkit/run.h"
 #include "tools/model_file.h"
+#include "tools/options/number.h"
 
 namespace onnxkit::tools {
 
@@ -103,7 +104,7 @@ void add_inputs(CLI::App& command, InputOptions& options) {
                   "Size that images are resized to; default: the input's declared size")
       ->type_name("HEIGHT WIDTH")
       ->expected(2)
-      ->check(CLI::Range(1, 1 << 16));
+      ->check(whole_between<1, 1 << 16>);
   command.add_option("--layout", options.layout, "Order of an image's axes; default: the input's declared order")
       ->type_name("nchw|nhwc")
       ->check(CLI::IsMember({"nchw", "nhwc"}));

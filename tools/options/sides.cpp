@@ -51,8 +51,7 @@ void name_sides(std::vector<DiffSide>& sides, const std::vector<std::string>& mo
   for (DiffSide& side : sides) {
     const std::string name =
         names[static_cast<std::size_t>(std::find(paths.begin(), paths.end(), side.label) - paths.begin())];
-    side.label = side.backend;
-    for (const auto& [option, value] : side.options) side.label += " " + option + "=" + value;
+    side.label = label_of(side.backend, side.options);
     if (models.size() > 1) side.label = name + " on " + side.label;
     if (const int number = ++labels[side.label]; number > 1) side.label += " #" + std::to_string(number);
   }
@@ -152,14 +151,20 @@ Result<BackendWord> parse_backend(const std::string& word) {
   return backend;
 }
 
+std::vector<std::string> usual_backends(std::size_t models) {
+  return models == 1 ? std::vector<std::string>{"reference", "onnxruntime"} : std::vector<std::string>{"reference"};
+}
+
+std::string label_of(const std::string& backend, const std::map<std::string, std::string>& options) {
+  std::string label = backend;
+  for (const auto& [option, value] : options) label += " " + option + "=" + value;
+  return label;
+}
+
 Result<std::vector<DiffSide>> read_sides(const std::vector<std::string>& models,
                                          const std::vector<std::string>& backends) {
-  std::vector<std::string> words = backends;
-  if (words.empty())
-    words = models.size() == 1 ? std::vector<std::string>{"reference", "onnxruntime"}
-                               : std::vector<std::string>{"reference"};
   std::vector<BackendWord> parsed;
-  for (const std::string& word : words) {
+  for (const std::string& word : backends.empty() ? usual_backends(models.size()) : backends) {
     auto backend = parse_backend(word);
     if (!backend) return backend.error();
     parsed.push_back(*std::move(backend));
@@ -167,6 +172,7 @@ Result<std::vector<DiffSide>> read_sides(const std::vector<std::string>& models,
   std::vector<DiffSide> sides;
   for (const std::string& word : models) {
     const auto [own_backend, path] = split_model(word);
+    std::error_code fault;
     DiffSide side;
     side.label = path;
     side.format = format_of(path);
@@ -179,6 +185,8 @@ Result<std::vector<DiffSide>> read_sides(const std::vector<std::string>& models,
       return no_backend(word);
     }
     if (!side.model || is_binary_file(path)) side.path = path;
+    if (!side.model && !fs::exists(path, fault))
+      return in_file(make_error("cannot-read", "the file does not exist"), path);
     if (!own_backend.empty()) {
       auto backend = parse_backend(own_backend);
       if (!backend) return backend.error();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <string>
 #include <utility>
@@ -21,6 +22,12 @@ Result<BackendWord> parse_backend(const std::string& word);
 std::pair<std::string, std::string> split_model(const std::string& word);
 /// Whether a model of another framework names what runs it; no file is opened. Error usage.
 Result<void> check_model_word(const std::string& word);
+
+/// What runs ONNX models without -b: the reference and ONNX Runtime one model, the reference several.
+std::vector<std::string> usual_backends(std::size_t models);
+
+/// What reports call a backend with its options: "onnxruntime optimization=none".
+std::string label_of(const std::string& backend, const std::map<std::string, std::string>& options);
 
 /// The sides that models and backends on a command line make: every ONNX model on every backend, models with a backend of their own on that. Without
 /// backends one model is run by the reference and ONNX Runtime, several by the reference. Errors: of reading models, usage.

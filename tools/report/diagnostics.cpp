@@ -40,6 +40,13 @@ std::string fix_text(const Fix& fix, bool color) {
   return text;
 }
 
+std::string place_text(const Location& location) {
+  std::string text = location.path();
+  if (!location.op.empty()) text += " " + location.op;
+  if (!location.node_name.empty()) text += " " + quote(location.node_name);
+  return without_controls(text);
+}
+
 nlohmann::ordered_json location_json(const Location& location) {
   nlohmann::ordered_json json = {{"path", location.path()}, {"scope", location.scope}};
   if (location.node) json["node"] = *location.node;

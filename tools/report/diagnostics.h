@@ -16,6 +16,9 @@ std::string diagnostic_text(const Diagnostic& diagnostic, bool color);
 /// "model.onnx: fixed[not-sorted]: node 3 moved behind node 7", and where.
 std::string fix_text(const Fix& fix, bool color);
 
+/// "main / node 17 / input 1 "x" Conv "conv4""; empty for a model as a whole.
+std::string place_text(const Location& location);
+
 nlohmann::ordered_json location_json(const Location& location);
 
 /// One finding for programs (docs/json/check.schema.json). Names are as in the file; bytes that are not UTF-8 become U+FFFD when printed.

@@ -27,8 +27,9 @@ struct Interval {
 /// Of all measured runs of a side.
 struct Latency {
   std::size_t runs = 0;
-  double median = 0;  ///< of the medians of the rounds
-  double p90 = 0, p99 = 0, fastest = 0;
+  double median = 0;        ///< of the medians of the rounds
+  double p90 = 0, p99 = 0;  ///< of all runs; each round counts the same, however many it has
+  double fastest = 0;
   /// Where the median lies with 95 %; nothing for too few rounds.
   std::optional<Interval> interval = {};
 };
@@ -98,7 +99,7 @@ struct BenchSideReport {
   double load_seconds = 0;
   double first_seconds = 0;  ///< the first run, when nothing is warm
   std::size_t warmups = 0;   ///< unmeasured runs, the first included
-  bool stationary = false;   ///< the warm-up ended because times no longer changed
+  bool stationary = false;   ///< the warm-up of every start ended because times no longer changed
   /// Of a round of more than 21 runs those at evenly spaced ranks, from the fastest by the median to the slowest, unless BenchOptions::keeps_runs; the
   /// figures below are of all runs.
   std::vector<BenchRound> rounds;
@@ -113,10 +114,12 @@ struct BenchSideReport {
   std::optional<std::uint64_t> grown_bytes;
   std::optional<std::uint64_t> device_bytes;  ///< the most memory of a GPU that it held, as far as it tells
   std::optional<Verdict> verdict;             ///< of its outputs; nothing when they were not judged
+  std::optional<Profile> rounding;            ///< with the verdict rounding: the coarsest that one of its outputs needs
   std::string why;                            ///< of the verdict, or why there is none
-  std::vector<std::string> notes;             ///< what ran elsewhere than meant: "Unique runs on the reference: ..."
-  std::optional<BenchProfile> profile;        ///< with BenchOptions::profiles, where the backend tells
-  std::string unprofiled;                     ///< why there is none
+  std::vector<std::string> warnings;    ///< of loading it and of what it was given: "computes in bf16 on this device"
+  std::vector<std::string> notes;       ///< what ran elsewhere than meant: "Unique runs on the reference: ..."
+  std::optional<BenchProfile> profile;  ///< with BenchOptions::profiles, where the backend tells
+  std::string unprofiled;               ///< why there is none
 };
 
 /// An input that was measured with.
@@ -166,6 +169,8 @@ ONNXKIT_API Result<BenchReport> bench(const std::vector<DiffSide>& sides, const 
 /// than 6 of either.
 ONNXKIT_API std::optional<Ratio> change_of(const std::vector<BenchRound>& after, const std::vector<BenchRound>& before,
                                            std::uint64_t seed);
+/// Whether the intervals of all medians and ratios are as narrow as BenchOptions::precision_goal asks.
+ONNXKIT_API bool is_as_precise(const BenchReport& report, double precision_goal);
 /// The figures of a side from its rounds, and its ratios to the rounds of another: for reports that were stored.
 ONNXKIT_API void summarize(BenchSideReport& side, const std::vector<BenchRound>& base, std::uint64_t seed);
 

@@ -268,6 +268,9 @@ ONNXKIT_API std::vector<BackendInfo> backends(const BackendQuery& query);
 ONNXKIT_API Result<void> check_backend(const std::string& name, const std::map<std::string, std::string>& options,
                                        const Context& context);
 
+/// The name of the backend that a usual short name means ("ort": onnxruntime), or `name` as it is.
+ONNXKIT_API std::string backend_name(const std::string& name, const Context& context);
+
 /// Whether the limits of the context's workers hold for this backend; it is not started. False for an unknown one.
 ONNXKIT_API bool runs_in_own_process(const std::string& name, const Context& context);
 

@@ -80,6 +80,10 @@ struct CompletedInputs {
 ONNXKIT_API Result<CompletedInputs> complete_inputs(const Model& model, std::vector<NamedValue> given,
                                                     const RunOptions& options = {});
 
+/// Whether the main graph takes these values, one for each of its inputs in order, as complete_inputs has them. Errors: input-missing, input-type,
+/// input-shape.
+ONNXKIT_API Result<void> check_inputs(const Model& model, const std::vector<RunInput>& inputs);
+
 /// Runs the main graph once. Inputs go by name. Errors: unknown-input, input-missing, input-type, input-shape, unknown-dimension, unknown-value,
 /// unknown-backend, not-supported (every node that the backend cannot run), memory-limit, time-limit, iteration-limit, cancelled, kernel
 /// (what an operator cannot do with its inputs), and those of external data.

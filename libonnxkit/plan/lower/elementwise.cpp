@@ -47,10 +47,15 @@ Unlowered lower_mean(LowerCall& call) {
   });
 }
 
+/// An exponent of another type is rounded only if it is known to stay what it is: whether it is even decides about the sign.
 Unlowered lower_power(LowerCall& call) {
-  return lower_elementwise(call, [](Expression& e, const std::vector<Number>& x) -> Unlowered {
+  const auto exponent = call.constant_real(1);
+  const bool is_float = exponent && static_cast<double>(static_cast<float>(*exponent)) == *exponent;
+  return lower_elementwise(call, [&](Expression& e, const std::vector<Number>& x) -> Unlowered {
+    const Lane lane = e.lane(x[0]);
     if (!is_real_lane(e, x[0])) return "only for real numbers";
-    e.apply(Operation::power, x[0], e.convert(x[1], e.lane(x[0])));
+    const Lane computed = is_float || e.lane(x[1]) == Lane::f32 ? lane : Lane::f64;
+    e.convert(e.apply(Operation::power, e.convert(x[0], computed), e.convert(x[1], computed)), lane);
     return std::nullopt;
   });
 }
@@ -205,8 +210,9 @@ Unlowered lower_cast(LowerCall& call) {
           e.apply(Operation::logical_not, is_zero);
           return std::nullopt;
         }
-        // Once: float32 between float64 and float16 would round twice.
-        const bool is_narrow = is_16_bit_real(to);
+        // Once: float32 between float64 or integers of many bits and float16 would round twice.
+        const bool is_narrow = is_16_bit_real(to), is_long = e.lane(result) == Lane::i64 && storage_bits(from) > 16;
+        if (is_narrow && is_long) result = e.convert(result, Lane::f64);
         if (is_narrow && e.lane(result) == Lane::f64) result = e.round_to(result, to);
         result = e.convert(result, lane_of(to));
         if (is_narrow) e.round_to(result, to);

@@ -227,14 +227,17 @@ Unlowered lower_cumulative(LowerCall& call) {
   const std::int64_t size = x.dims[axis];
   const bool is_reverse = call.integer("reverse") != 0;
   if (is_reverse) x = sliced(x, axis, size - 1, -1, size);
+  // A part of a product may be infinite or 0 where the whole is not.
+  const bool is_product = operation == Operation::multiply;
+  const ElementType type = is_product && lane_of(x.type) == Lane::f32 ? ElementType::float64 : wide_type(x.type);
+  x = stored_as(call, x, type);
   const Lane lane = lane_of(x.type);
-  const double unit = operation == Operation::add ? 0 : 1;
+  const double unit = is_product ? 1 : 0;
   Expression neutral;
   if (lane == Lane::i64)
     neutral.integer(static_cast<std::int64_t>(unit));
   else
     neutral.constant(lane, unit);
-  const ElementType type = wide_type(x.type);
   Expression same, folded;
   same.input(0, lane);
   folded.apply(operation, folded.input(0, lane), folded.input(1, lane));
@@ -247,7 +250,6 @@ Unlowered lower_cumulative(LowerCall& call) {
     if (size > 1) call.emit_map(same, {part(x, 0, size - 1)}, part(shifted, 1, size - 1));
     x = shifted;
   }
-  x = stored_as(call, x, type);
   for (std::int64_t step = 1; step < size; step *= 2) {
     const View next = call.make_sums(type, x.dims);
     call.emit_map(same, {part(x, 0, step)}, part(next, 0, step));

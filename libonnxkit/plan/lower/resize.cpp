@@ -194,6 +194,14 @@ View resized_by_product(LowerCall& call, const View& view, std::size_t axis, con
   return permuted(reshaped(result, std::move(dims)), back);
 }
 
+/// Without its fraction, in the range of the type; NaN counts as 0.
+std::int64_t nearest_integer(ElementType type, double number) {
+  const std::int64_t least = least_of(type), greatest = greatest_of(type);
+  if (std::isnan(number)) return std::clamp<std::int64_t>(0, least, greatest);
+  if (number <= static_cast<double>(least)) return least;
+  return number >= static_cast<double>(greatest) ? greatest : static_cast<std::int64_t>(number);
+}
+
 /// The filling where a position lies outside the axis.
 View filled_outside(LowerCall& call, const View& view, std::size_t axis, const std::vector<Tap>& taps, double filling) {
   if (std::none_of(taps.begin(), taps.end(), [](const Tap& tap) { return tap.is_outside; })) return view;
@@ -203,7 +211,8 @@ View filled_outside(LowerCall& call, const View& view, std::size_t axis, const s
   Expression e;
   const Lane lane = lane_of(view.type);
   const Number number = e.input(1, lane), is_outside = e.input(0, Lane::i64);
-  const Number constant = lane == Lane::i64 ? e.integer(static_cast<std::int64_t>(filling)) : e.constant(lane, filling);
+  const Number constant =
+      lane == Lane::i64 ? e.integer(nearest_integer(view.type, filling)) : e.constant(lane, filling);
   e.apply(Operation::select, is_outside, constant, number);
   const View result = call.make_like(view.type, view.dims, view);
   call.emit_map(e, {mask, view}, result);

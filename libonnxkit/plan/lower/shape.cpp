@@ -211,7 +211,8 @@ Unlowered lower_constant_pad(LowerCall& call, const PadSizes& sizes) {
     value = {reshaped_or_copied(call, call.input(2), {})};
     filling.convert(filling.input(0, lane_of(value[0].type)), lane);
   } else if (lane == Lane::i64) {
-    filling.integer(static_cast<std::int64_t>(constant.value_or(0)));
+    const auto integers = call.constant_integers(2);  // a double would round large ones
+    filling.integer(integers ? integers->front() : static_cast<std::int64_t>(constant.value_or(0)));
   } else {
     filling.constant(lane, constant.value_or(0));
   }

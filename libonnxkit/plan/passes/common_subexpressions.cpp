@@ -3,6 +3,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "libonnxkit/plan/draws.h"
 #include "libonnxkit/plan/pass.h"
 #include "libonnxkit/plan/rewriting.h"
 
@@ -46,7 +47,8 @@ bool append_attribute(std::string& key, const ir::Attribute& attribute) {
 
 class Sharing {
  public:
-  explicit Sharing(Subject& subject) : subject_(subject), graph_(subject.graph()), patch_(graph_) {
+  explicit Sharing(Subject& subject)
+      : subject_(subject), graph_(subject.graph()), draws_(subject.model(), subject.table()), patch_(graph_) {
     now_.resize(graph_.values.size());
     for (std::size_t i = 0; i < now_.size(); ++i) now_[i] = static_cast<ir::ValueId>(i);
   }
@@ -88,7 +90,7 @@ class Sharing {
 
   bool is_comparable(const ir::Node& node) const {
     const std::string_view domain = ir::canonical_domain(node.domain);
-    return (domain.empty() || domain == "ai.onnx.ml") && subject_.schema(node) && !draws(node) && !has_body(node) &&
+    return (domain.empty() || domain == "ai.onnx.ml") && subject_.schema(node) && !draws_(node) && !has_body(node) &&
            !node.outputs.empty();
   }
 
@@ -119,6 +121,7 @@ class Sharing {
 
   Subject& subject_;
   const ir::Graph& graph_;
+  Draws draws_;
   ir::Patch patch_;
   std::vector<ir::ValueId> now_;  ///< by ValueId: what stands for it
   std::unordered_map<std::string, const ir::Node*> known_;

@@ -5,6 +5,7 @@
 #include "libonnxkit/ir/extract.h"
 #include "libonnxkit/ir/order.h"
 #include "libonnxkit/plan/dequantized_matrix.h"
+#include "libonnxkit/plan/draws.h"
 #include "libonnxkit/plan/pass.h"
 #include "libonnxkit/plan/precision.h"
 #include "libonnxkit/plan/rewriting.h"
@@ -39,6 +40,7 @@ class Folding {
       : subject_(subject),
         graph_(subject.graph()),
         keeps_integers_(keeps_integers),
+        draws_(subject.model(), subject.table()),
         constant_(graph_.values.size(), false),
         patch_(graph_) {}
 
@@ -56,7 +58,7 @@ class Folding {
     for (std::size_t at = 0; at < graph_.nodes.size(); ++at) {
       const ir::Node& node = graph_.nodes[at];
       bool all =
-          !draws(node) && !has_body(node) && !widens_weights(node) && !is_kept_integer(node) && !stays_packed(node);
+          !draws_(node) && !has_body(node) && !widens_weights(node) && !is_kept_integer(node) && !stays_packed(node);
       for (const ir::ValueId id : node.inputs)
         all = all && (id == ir::ValueId::none || subject_.is_constant(id) || constant_[ir::index_of(id)]);
       all = all && fits(node);
@@ -178,6 +180,7 @@ class Folding {
   Subject& subject_;
   const ir::Graph& graph_;
   bool keeps_integers_;
+  Draws draws_;
   std::vector<bool> constant_;
   ir::Patch patch_;
   std::int64_t bytes_ = 0;

@@ -9,6 +9,7 @@
 
 #include <fmt/core.h>
 
+#include "libonnxkit/base/dtype/dtype.h"
 #include "libonnxkit/plan/pass.h"
 #include "libonnxkit/plan/rewriting.h"
 
@@ -45,7 +46,8 @@ class AttentionSearch {
     if (root.inputs.size() != 2) return;
     Found found;
     found.v = root.inputs[1];
-    const ir::ValueId weights = through_cast(without_nans(root.inputs[0]), found);
+    const ir::ValueId shown = without_nans(root.inputs[0]), weights = before_cast(shown, ElementType::float32);
+    found.in_float32 = weights != shown;
     const ir::Node* softmax = subject_.writer(weights, "Softmax");
     if (!softmax) return;
     const auto dims = subject_.dims(weights);
@@ -53,9 +55,9 @@ class AttentionSearch {
       return rewriting_.miss(at, "the scores are " + sizes_text(subject_, weights) + ", not of four axes");
     const std::int64_t axis = integer_of(*softmax, "axis", -1);
     if (axis != -1 && axis != 3) return rewriting_.miss(at, fmt::format("Softmax is along axis {}", axis));
-    const bool was_narrowed = found.in_float32;
-    const ir::ValueId scores = was_narrowed ? through_cast(softmax->inputs[0], found) : softmax->inputs[0];
-    if (was_narrowed && scores == softmax->inputs[0])
+    ir::ValueId scores = softmax->inputs[0];
+    if (found.in_float32) scores = before_cast(scores, subject_.type(shown));
+    if (found.in_float32 && scores == softmax->inputs[0])
       return rewriting_.miss(at, "Softmax is behind one Cast, not between two");
     if (!masked_product(scores, found))
       return rewriting_.miss(at, "what Softmax reads is not a product of queries and keys, scaled, masked or neither");
@@ -63,24 +65,21 @@ class AttentionSearch {
     put(at, found);
   }
 
-  /// The value, or what a Cast between float32 and a narrow type reads.
-  ir::ValueId through_cast(ir::ValueId id, Found& found) const {
+  /// What a Cast between real numbers of at most 32 bits reads, if that is `from`, else the value.
+  ir::ValueId before_cast(ir::ValueId id, ElementType from) const {
     const ir::Node* cast = subject_.writer(id, "Cast");
-    if (!cast) return id;
-    const ElementType from = subject_.type(cast->inputs[0]), to = subject_.type(id);
-    const bool is_wide = from == ElementType::float32 || to == ElementType::float32;
-    if (!is_wide || !is_floating(from) || !is_floating(to) || from == ElementType::float64 ||
-        to == ElementType::float64)
-      return id;
-    found.in_float32 = true;
-    return cast->inputs[0];
+    const bool is_one = cast && subject_.type(cast->inputs[0]) == from && is_narrow_real(from) &&
+                        is_narrow_real(subject_.type(id)) && subject_.type(id) != from;
+    return is_one ? cast->inputs[0] : id;
   }
 
   /// Weights of queries that see no key are 0, as exporters write for PyTorch: Where(IsNaN(w), 0, w).
   ir::ValueId without_nans(ir::ValueId id) const {
     const ir::Node* choice = subject_.writer(id, "Where");
     const ir::Node* test = choice ? subject_.writer(choice->inputs[0], "IsNaN") : nullptr;
-    if (!test || test->inputs[0] != choice->inputs[2] || subject_.scalar(choice->inputs[1]) != 0) return id;
+    if (!test || test->inputs[0] != choice->inputs[2] || subject_.scalar(choice->inputs[1]) != 0 ||
+        subject_.dims(id) != subject_.dims(choice->inputs[2]))
+      return id;
     return choice->inputs[2];
   }
 
@@ -176,6 +175,8 @@ class AttentionSearch {
     if (!q || !k || !v || !y || q->size() != 4 || k->size() != 4 || v->size() != 4 || element_count(*y) == 0)
       return rewriting_.miss(at, "queries, keys and values are not all of four known sizes");
     const std::int64_t batch = (*q)[0], heads = (*q)[1], length = (*q)[2], total = (*k)[3];
+    if (subject_.type(found.q) != subject_.type(result))
+      return rewriting_.miss(at, "the result is of another type than the queries");
     if ((*k)[0] != batch || (*v)[0] != batch || (*k)[1] != heads || (*v)[1] != heads || total == 0)
       return rewriting_.miss(at, fmt::format("queries {}, keys {} and values {} are repeated over batch or heads",
                                              sizes_text(subject_, found.q), sizes_text(subject_, found.transposed_k),
@@ -190,7 +191,8 @@ class AttentionSearch {
           (*subject_.dims(few_keys))[1] == (*subject_.dims(few_values))[1])
         key.source = few_keys, value = few_values;
     }
-    if (!fits_attribute(found.scale, subject_.type(found.q))) return rewriting_.miss(at, "the scale is not a float");
+    if (found.scale == 0 || !fits_attribute(found.scale, subject_.type(found.q)))
+      return rewriting_.miss(at, "the scale is not a float");
     std::vector<ir::ValueId> leaves = {found.q, key.source, value, found.condition};
     leaves.insert(leaves.end(), found.masks.begin(), found.masks.end());
     if (!rewriting_.is_free(at, leaves)) return;

@@ -199,6 +199,20 @@ class IntegerProductSearch {
     return bias->stored;
   }
 
+  static constexpr const char* sums_overflow = "the sums of integers may overflow";
+
+  /// Whether int32 holds sums of so many products of bytes with this bias.
+  bool sums_fit(std::int64_t terms, ir::ValueId bias) const {
+    constexpr double greatest_product = 255 * 128;
+    double greatest_bias = 0;
+    if (bias != ir::ValueId::none) {
+      const auto content = subject_.content(bias);
+      if (!content) return false;
+      for (const double number : to_reals(*content)) greatest_bias = std::max(greatest_bias, std::abs(number));
+    }
+    return static_cast<double>(terms) * greatest_product + greatest_bias < 0x1p31;
+  }
+
   void match_convolution(std::size_t at, const ir::Node& convolution, const Quantizer& quantizer) {
     const auto x = image_of(convolution.inputs[0]);
     if (!x) return;
@@ -206,6 +220,8 @@ class IntegerProductSearch {
     if (!weights) return rewriting_.miss(at, "the weights are not constant integers of 8 bits around zero");
     const auto bias = bias_of(convolution, *x, *weights);
     if (!bias) return rewriting_.miss(at, "the bias is not an integer with the scale of the sums");
+    const Dims filters = subject_.dims(weights->stored).value_or(Dims());
+    if (!sums_fit(element_count(std::span(filters).subspan(1)), *bias)) return rewriting_.miss(at, sums_overflow);
     if (!rewriting_.is_free(at, {convolution.inputs[0], convolution.inputs[1], input_of(convolution, 2)})) return;
     std::vector<ir::ValueId> inputs = {x->stored,
                                        x->scale,
@@ -228,6 +244,7 @@ class IntegerProductSearch {
     if (!dims || dims->size() < 2 || !b_dims || b_dims->size() != 2) return;
     const auto b = weights_of(product.inputs[1], 1);
     if (!b) return rewriting_.miss(at, "the weights are not constant integers of 8 bits around zero");
+    if (!sums_fit((*b_dims)[0], ir::ValueId::none)) return rewriting_.miss(at, sums_overflow);
     if (!rewriting_.is_free(at, {product.inputs[0], product.inputs[1]})) return;
     put(at,
         ir::make_node(subject_.model(), "QLinearMatMul",
@@ -272,6 +289,12 @@ class IntegerProductSearch {
     if (is_gemm && (integer_of(root, "transA", 0) != 0 || !is_one("alpha") || !is_one("beta"))) return;
     const auto b = weights_of(root.inputs[1], is_turned ? 0 : 1);
     if (!b) return rewriting_.miss(at, "the weights are not constant integers of 8 bits around zero");
+    std::vector<double> scales = b->scales;
+    for (double& scale : scales) scale *= a->scales[0];
+    const auto is_float = [](double scale) { return fits_attribute(scale, ElementType::float32); };
+    if (!std::all_of(scales.begin(), scales.end(), is_float))
+      return rewriting_.miss(at, "a product of scales is not a float");
+    if (!sums_fit((*b_dims)[is_turned ? 1 : 0], ir::ValueId::none)) return rewriting_.miss(at, sums_overflow);
     const ir::ValueId bias = is_gemm ? input_of(root, 2) : ir::ValueId::none;
     if (!rewriting_.is_free(at, {root.inputs[0], root.inputs[1], bias})) return;
     ir::ValueId weights = b->stored;
@@ -280,8 +303,6 @@ class IntegerProductSearch {
         at, "MatMulInteger", {a->stored, weights, zero_of(*a, subject_.type(a->stored)), zero_of_weights(*b)});
     const ir::ValueId reals =
         rewriting_.add(at, "Cast", {sums}, {{"to", static_cast<std::int64_t>(ElementType::float32)}});
-    std::vector<double> scales = b->scales;
-    for (double& scale : scales) scale *= a->scales[0];
     const ir::ValueId scale =
         rewriting_.reals("scale", ElementType::float32,
                          scales.size() == 1 ? Dims() : Dims{static_cast<std::int64_t>(scales.size())}, scales);

@@ -49,6 +49,31 @@ TEST_CASE("quantiles lie between neighbours") {
   CHECK(quantile({7}, 0.99) == 7);
 }
 
+TEST_CASE("values count as often as their weights say") {
+  const auto weighted = [](std::vector<double> values, double q) {
+    std::vector<Weighted> all;
+    for (const double value : values) all.push_back({value, 0.25});
+    return weighted_quantile(std::move(all), q);
+  };
+  for (const double q : {0.0, 0.1, 0.5, 0.9, 0.99, 1.0}) {
+    CHECK(weighted({3, 1, 2, 7, 5}, q) == doctest::Approx(quantile({3, 1, 2, 7, 5}, q)));
+    CHECK(weighted({7}, q) == 7);
+  }
+  CHECK(weighted_quantile({{1, 1}, {2, 8}, {3, 1}}, 0.5) == doctest::Approx(2));
+  CHECK(weighted_quantile({{1, 8}, {2, 1}, {3, 1}}, 0.5) == doctest::Approx(1 + 2.75 / 4.5));
+}
+
+TEST_CASE("the tail of times lies above their median, however many runs the fast rounds have") {
+  std::vector<std::vector<double>> groups;
+  for (int i = 0; i < 10; ++i)
+    groups.push_back(i % 2 == 0 ? std::vector<double>(1000, 1e-5) : std::vector<double>{1e-2, 1.1e-2});
+  const Latency latency = latency_of(groups);
+  CHECK(latency.runs == 5010);
+  CHECK(latency.median <= latency.p90);
+  CHECK(latency.p90 <= latency.p99);
+  CHECK(latency.p90 > 9e-3);
+}
+
 TEST_CASE("the interval of a median has the ranks of the binomial test") {
   CHECK_FALSE(median_interval({1, 2, 3, 4, 5}));
   // For 10 draws the 2nd and 9th, with 97.9 %; tables of the sign test have the same.

@@ -79,12 +79,6 @@ std::vector<std::string> bench_row(const Benchmark& benchmark, const BenchSideRe
   return row;
 }
 
-/// "the model has no dimension "m"; did you mean "n"?"
-std::string bench_failure_text(const Error& error) {
-  const Diagnostic& diagnostic = error.diagnostic;
-  return without_controls(diagnostic.message + (diagnostic.help.empty() ? "" : "; " + diagnostic.help));
-}
-
 /// What the table does not say.
 std::vector<std::string> bench_remarks(const Benchmark& benchmark) {
   const BenchReport& report = benchmark.report;
@@ -95,8 +89,11 @@ std::vector<std::string> bench_remarks(const Benchmark& benchmark) {
   }
   for (const BenchSideReport& side : report.sides) {
     const std::string label = without_controls(side.label);
+    for (const std::string& warning : side.warnings)
+      remarks.push_back(fmt::format("warning: {}: {}", label, without_controls(warning)));
     if (side.failure) {
-      remarks.push_back(label + ": " + without_controls(side.failure->diagnostic.message));
+      const std::string text = bench_failure_text(*side.failure);
+      remarks.push_back(text.starts_with(label) ? text : label + ": " + text);
       continue;
     }
     const bool is_plain = side.verdict == Verdict::identical || side.verdict == Verdict::rounding;
@@ -105,15 +102,15 @@ std::vector<std::string> bench_remarks(const Benchmark& benchmark) {
     }
     for (const std::string& note : side.notes) remarks.push_back(label + ": " + without_controls(note));
     if (!side.stationary && side.wall.runs > 0)
-      remarks.push_back(fmt::format("{}: times still changed after {} warm-up {}", label, side.warmups,
-                                    side.warmups == 1 ? "run" : "runs"));
+      remarks.push_back(fmt::format("{}: warming up ended after {} {}, before times were seen to settle", label,
+                                    side.warmups, side.warmups == 1 ? "run" : "runs"));
   }
   const BenchSideReport* base = bench_base(report);
   if (base && base != &report.sides.front() && base != &report.sides.back())
     remarks.push_back(fmt::format("ratios are to {}, since {} was not measured", without_controls(base->label),
                                   without_controls(report.sides.front().label)));
   for (const std::string& warning : report.warnings) remarks.push_back("warning: " + without_controls(warning));
-  if (!report.reached_goal)
+  if (!report.reached_goal && base)
     remarks.emplace_back("warning: the figures are less precise than asked for; --max-time gives them longer");
   if (report.cancelled) remarks.emplace_back("warning: the measurement was stopped early");
   return remarks;

@@ -21,6 +21,7 @@ struct Benchmark {
   std::optional<std::uint64_t> seed = {};
   std::string input_values = {};  ///< a hash
   bool has_all_runs = false;
+  std::optional<double> max_seconds = {};                ///< that it was given
   std::vector<std::string> model_states = {};            ///< of each side
   std::map<std::string, std::string> runtimes = {};      ///< "ONNX Runtime 1.31.1", by the backend's name
   std::optional<std::vector<std::string>> fastest = {};  ///< as fastest_of tells, where that is known already

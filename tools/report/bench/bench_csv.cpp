@@ -62,9 +62,10 @@ CsvRow csv_side(const Benchmark& benchmark, const BenchSideReport& side, const s
   }
   const BenchSideReport* base = bench_base(benchmark.report);
   row.insert(row.end(), {side.ratio && base ? csv_text(base->label) : "",
-                         csv_text(side.failure ? side.failure->diagnostic.message : side.why),
+                         csv_text(side.failure ? bench_failure_text(*side.failure) : side.why),
                          csv_word(benchmark.report.reached_goal), csv_word(benchmark.report.cancelled),
-                         csv_word(std::find(fastest.begin(), fastest.end(), side.label) != fastest.end())});
+                         csv_word(std::find(fastest.begin(), fastest.end(), side.label) != fastest.end()),
+                         csv_text(side.arithmetic)});
   return row;
 }
 
@@ -76,7 +77,7 @@ std::string bench_csv(const std::vector<Benchmark>& benchmarks) {
                "first_s",      "load_s",        "runs",     "peak_bytes",      "ratio",        "ratio_low",
                "ratio_high",   "differs",       "outputs",  "device_median_s", "device_bytes", "per_second",
                "warmups",      "grown_bytes",   "ratio_to", "reason",          "reached_goal", "cancelled",
-               "fastest"});
+               "fastest",      "arithmetic"});
   for (const Benchmark& benchmark : benchmarks) {
     const std::vector<std::string> fastest = fastest_of(benchmark);
     for (const BenchSideReport& side : benchmark.report.sides) table.add(csv_side(benchmark, side, fastest));
@@ -84,8 +85,8 @@ std::string bench_csv(const std::vector<Benchmark>& benchmarks) {
     CsvRow row = csv_setting(benchmark);
     row.resize(row.size() + 2);
     add_csv_failure(benchmark.report.cancelled ? "stopped" : "failed", row);
-    row.insert(row.end(), {"", csv_text(benchmark.failure->diagnostic.message), csv_word(false),
-                           csv_word(benchmark.report.cancelled), csv_word(false)});
+    row.insert(row.end(), {"", csv_text(bench_failure_text(*benchmark.failure)), csv_word(false),
+                           csv_word(benchmark.report.cancelled), csv_word(false), ""});
     table.add(std::move(row));
   }
   return table.csv();

@@ -29,10 +29,26 @@ Json failure_json(const std::string& at, const Error& error) {
   return {{"at", at}, {"error", diagnostic_json(error.diagnostic)}};
 }
 
-/// The message and the code are kept.
+Location location_from(const Json& json) {
+  Location location;
+  location.scope = json.value("scope", std::vector<std::string>());
+  if (json.contains("node")) location.node = json.at("node").get<std::uint64_t>();
+  location.node_name = json.value("node_name", "");
+  location.op = json.value("op", "");
+  location.item = json.value("item", "");
+  location.item_name = json.value("item_name", "");
+  return location;
+}
+
+/// What reports show of it.
 Error failure_from(const Json& json) {
-  Error error = make_error("not-supported", json.at("error").at("message").get<std::string>());
-  error.diagnostic.code = json.at("error").value("code", "");
+  const Json& told = json.at("error");
+  Error error = make_error("not-supported", told.at("message").get<std::string>());
+  Diagnostic& diagnostic = error.diagnostic;
+  diagnostic.code = told.value("code", "");
+  if (told.contains("place")) diagnostic.location = location_from(told.at("place"));
+  diagnostic.notes = told.value("notes", std::vector<std::string>());
+  diagnostic.help = told.value("help", "");
   return error;
 }
 
@@ -93,6 +109,7 @@ Json bench_side_json(const BenchSideReport& side) {
   Json json = {{"label", side.label},          {"backend", side.backend}, {"version", side.version},
                {"device", side.device},        {"model", side.model},     {"options", side.options},
                {"arithmetic", side.arithmetic}};
+  if (!side.warnings.empty()) json["warnings"] = side.warnings;
   if (side.failure) {
     json["failure"] = failure_json(side.failed_at, *side.failure);
     return json;
@@ -110,6 +127,7 @@ Json bench_side_json(const BenchSideReport& side) {
   if (side.grown_bytes) json["grown_bytes"] = *side.grown_bytes;
   if (side.device_bytes) json["device_bytes"] = *side.device_bytes;
   if (side.verdict) json["verdict"] = name_of(*side.verdict);
+  if (side.rounding) json["rounding"] = name_of(*side.rounding);
   json["why"] = side.why;
   if (!side.notes.empty()) json["notes"] = side.notes;
   if (side.profile) json["profile"] = bench_profile_json(*side.profile);
@@ -195,6 +213,7 @@ BenchSideReport bench_side_from(const Json& json) {
   side.model = json.value("model", "");
   side.options = json.value("options", std::map<std::string, std::string>());
   side.arithmetic = json.value("arithmetic", "");
+  side.warnings = json.value("warnings", std::vector<std::string>());
   if (json.contains("failure")) {
     side.failed_at = json.at("failure").at("at").get<std::string>();
     side.failure = failure_from(json.at("failure"));
@@ -215,6 +234,7 @@ BenchSideReport bench_side_from(const Json& json) {
   const std::string verdict = json.value("verdict", "");
   for (int i = 0; i <= static_cast<int>(Verdict::mismatch); ++i)
     if (verdict == name_of(static_cast<Verdict>(i))) side.verdict = static_cast<Verdict>(i);
+  side.rounding = profile_named(json.value("rounding", ""));
   side.why = json.value("why", "");
   side.notes = json.value("notes", std::vector<std::string>());
   if (json.contains("profile")) side.profile = bench_profile_from(json.at("profile"));
@@ -236,6 +256,7 @@ Benchmark benchmark_from(const Json& json) {
   if (json.contains("seed")) benchmark.seed = json.at("seed").get<std::uint64_t>();
   benchmark.input_values = json.value("input_values", "");
   benchmark.has_all_runs = json.value("all_runs", false);
+  if (json.contains("max_seconds")) benchmark.max_seconds = json.at("max_seconds").get<double>();
   benchmark.model_states = json.value("model_states", std::vector<std::string>());
   benchmark.runtimes = json.value("runtimes", std::map<std::string, std::string>());
   if (json.contains("fastest")) benchmark.fastest = json.at("fastest").get<std::vector<std::string>>();
@@ -297,6 +318,7 @@ Json benchmark_json(const Benchmark& benchmark) {
       {"cancelled", report.cancelled}};
   if (in_json(benchmark.model) != benchmark.model) json["model_bytes"] = hex_bytes(benchmark.model);
   if (benchmark.seed) json["seed"] = *benchmark.seed;
+  if (benchmark.max_seconds) json["max_seconds"] = *benchmark.max_seconds;
   if (!benchmark.input_values.empty()) json["input_values"] = benchmark.input_values;
   if (benchmark.has_all_runs) json["all_runs"] = true;
   if (!benchmark.model_states.empty()) json["model_states"] = benchmark.model_states;
@@ -309,7 +331,9 @@ Json benchmark_json(const Benchmark& benchmark) {
   return json;
 }
 
-bool is_blank(const std::string& text) { return text.find_first_not_of(" \t\r\n") == std::string::npos; }
+constexpr const char* blanks = " \t\r\n";
+bool is_blank(const std::string& text) { return text.find_first_not_of(blanks) == std::string::npos; }
+bool begins_object(const std::string& text) { return text[text.find_first_not_of(blanks)] == '{'; }
 
 }  // namespace
 
@@ -336,7 +360,8 @@ Result<std::vector<Benchmark>> benchmarks_in(const std::string& text, const std:
   if (is_blank(text)) return fault("json-syntax", "the file is empty, not a report of onnxkit bench (--format json)");
   const Json json = Json::parse(text, nullptr, false);
   if (json.is_discarded())
-    return fault("json-syntax", text.find("onnxkit-bench") == std::string::npos ? foreign : damaged);
+    return fault("json-syntax",
+                 text.find("onnxkit-bench") == std::string::npos || !begins_object(text) ? foreign : damaged);
   if (!json.is_object() || json.value("format", Json()) != "onnxkit-bench") return fault("json-syntax", foreign);
   const auto version = integer_in(json, "format_version");
   if (version && *version > bench_format_version)

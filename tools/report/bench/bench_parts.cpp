@@ -60,7 +60,22 @@ std::string csv_text(const std::string& text) {
 
 std::string bench_verdict_text(const BenchSideReport& side) {
   if (side.failure) return "failed at " + without_controls(side.failed_at);
-  return side.verdict ? std::string(name_of(*side.verdict)) : "not judged";
+  if (!side.verdict) return "not judged";
+  const bool is_coarse = side.rounding && *side.rounding != Profile::float32;
+  return std::string(name_of(*side.verdict)) + (is_coarse ? fmt::format(" ({})", name_of(*side.rounding)) : "");
+}
+
+std::string bench_failure_text(const Error& error) {
+  constexpr std::size_t most_notes = 3;
+  const Diagnostic& diagnostic = error.diagnostic;
+  std::string text = diagnostic.message;
+  if (const std::string place = place_text(diagnostic.location); !place.empty()) text += " (" + place + ")";
+  for (std::size_t i = 0; i < std::min(most_notes, diagnostic.notes.size()); ++i) {
+    const std::string& note = diagnostic.notes[i];
+    if (text.find(note) == std::string::npos) text += "; " + note;
+  }
+  if (!diagnostic.help.empty()) text += "; " + diagnostic.help;
+  return without_controls(text);
 }
 
 std::string bench_roof_text(const BenchRoof& roof) {

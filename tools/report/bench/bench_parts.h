@@ -28,8 +28,10 @@ const BenchSideReport* bench_base(const BenchReport& report);
 std::string bench_ratio_text(const std::optional<Ratio>& ratio);
 /// Runs a second by the median, with --batch what they hold along the first axis.
 std::optional<double> bench_rate(const Benchmark& benchmark, const BenchSideReport& side);
-/// "rounding", "not judged", "failed at load"
+/// "rounding (bfloat16)", "not judged", "failed at load"
 std::string bench_verdict_text(const BenchSideReport& side);
+/// In one line what failed, where, and what is said of it: "the operator has no definition (main / node 3 Foo); ..."
+std::string bench_failure_text(const Error& error);
 /// "1 thread reaches 108 GFLOP/s and 12.1 GB/s"
 std::string bench_roof_text(const BenchRoof& roof);
 

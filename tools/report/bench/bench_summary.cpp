@@ -16,13 +16,14 @@ std::optional<Ratio> ratio_beside(const BenchSideReport& side, const BenchSideRe
   return times.ratio;
 }
 
-/// Whether it surely takes longer than the side with the lowest median.
-bool is_slower(const BenchSideReport& side, const BenchSideReport& best, const Benchmark& benchmark) {
+/// Whether it surely takes longer than the side with the lowest median; nothing where there were too few rounds to tell.
+std::optional<bool> is_slower(const BenchSideReport& side, const BenchSideReport& best, const Benchmark& benchmark) {
   const BenchSideReport* base = bench_base(benchmark.report);
-  if (base == &best) return side.ratio && side.ratio->differs && side.ratio->value > 1;
-  if (base == &side) return best.ratio && best.ratio->differs && best.ratio->value < 1;
-  const auto ratio = ratio_beside(side, best, benchmark.seed.value_or(0));
-  return ratio && ratio->differs && ratio->value > 1;
+  const std::optional<Ratio> ratio = base == &best   ? side.ratio
+                                     : base == &side ? best.ratio
+                                                     : ratio_beside(side, best, benchmark.seed.value_or(0));
+  if (!ratio) return std::nullopt;
+  return ratio->differs && (base == &side ? ratio->value < 1 : ratio->value > 1);
 }
 
 std::string fastest_text(const Benchmark& benchmark) {
@@ -73,7 +74,9 @@ std::vector<std::string> fastest_of(const Benchmark& benchmark) {
   std::vector<std::string> labels;
   for (const BenchSideReport& side : sides) {
     if (!best || bench_is_wrong(side) || side.wall.runs == 0) continue;
-    if (&side == best || !is_slower(side, *best, benchmark)) labels.push_back(side.label);
+    const auto slower = &side == best ? std::optional(false) : is_slower(side, *best, benchmark);
+    if (!slower) return {};
+    if (!*slower) labels.push_back(side.label);
   }
   return labels;
 }

@@ -188,10 +188,7 @@ std::string node_text(const Location& location) {
   Location node = location;
   node.item.clear();
   node.item_name.clear();
-  std::string text = node.path();
-  if (!node.op.empty()) text += " " + node.op;
-  if (!node.node_name.empty()) text += " " + quote(node.node_name);
-  return without_controls(text);
+  return place_text(node);
 }
 
 std::string set_text(const std::string& name) {

@@ -44,7 +44,7 @@ void merge_outcome(onnxkit::Outcome& all, const onnxkit::Outcome& other, std::si
 std::optional<double> median_wall(const SideReport& side);
 std::optional<double> median_cpu(const SideReport& side);
 
-/// "main / node 17 Conv "conv4""
+/// "main / node 17 Conv "conv4""; of an input or output of a node the node.
 std::string node_text(const Location& location);
 
 /// "Conv "conv4", node 18 Relu and 3 more": by name or index.
