@@ -61,11 +61,16 @@ bool Preparation::is_in_file(const Tensor& content) const {
   });
 }
 
-std::string Preparation::weight_key(std::string_view how, const View& view) const {
-  const Tensor& content = plan.constants[plan.buffers[view.buffer].index];
-  if (!is_in_file(content)) return {};
-  return fmt::format("{} {} {} {} {} {}", how, name_of(content.type()), fmt::ptr(content.bytes().data()), view.offset,
-                     fmt::join(view.dims, ","), fmt::join(view.strides, ","));
+WeightKey Preparation::weight_key(std::string_view how, const View& view) const {
+  const std::size_t index = plan.buffers[view.buffer].index;
+  const Tensor& content = plan.constants[index];
+  const bool in_file = is_in_file(content);
+  // The memory of a constant that a pass made is free once it is packed, and may hold another one then.
+  const std::string place =
+      in_file ? fmt::format("{}", fmt::ptr(content.bytes().data())) : fmt::format("constant {}", index);
+  return {.name = fmt::format("{} {} {} {} {} {}", how, name_of(content.type()), place, view.offset,
+                              fmt::join(view.dims, ","), fmt::join(view.strides, ",")),
+          .is_in_file = in_file};
 }
 
 StoredFloats Preparation::stored(const View& view, bool in_rows) const {

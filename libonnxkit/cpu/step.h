@@ -87,6 +87,12 @@ class PackedWeights {
   std::unordered_map<std::string, std::weak_ptr<AlignedFloats>> packed_;
 };
 
+/// A name for weights as they are packed, which tells them apart from all others of a plan.
+struct WeightKey {
+  std::string name;
+  bool is_in_file = false;  ///< so that it means the same in all plans of a session
+};
+
 /// Numbers at data() + i * strides[0] + ...: those of the model's file, at any address, or widened copies.
 struct StoredFloats {
   const float* from = nullptr;
@@ -110,11 +116,14 @@ struct Preparation {
   const exec::LoadOptions& options;
   std::vector<std::uint32_t> packed_reads;  ///< by buffer: inputs of steps that need it no longer
   std::uint64_t packed_bytes = 0;           ///< of all that kernels hold so far
+  std::unordered_map<std::string, PackedWeights::Floats> packed_here = {};  ///< what steps of this plan use, by names
 
-  /// As PackedWeights::get.
+  /// What was packed under this name for this plan, or for another one of the session, else what `pack` makes.
   template <class Pack>
-  PackedWeights::Floats pack_once(const std::string& key, Pack pack) {
-    auto floats = packed.get(key, std::move(pack));
+  PackedWeights::Floats pack_once(const WeightKey& key, Pack pack) {
+    PackedWeights::Floats& floats = packed_here[key.name];
+    if (floats) return floats;
+    floats = packed.get(key.is_in_file ? key.name : std::string(), std::move(pack));
     packed_bytes += floats->bytes();
     return floats;
   }
@@ -122,8 +131,8 @@ struct Preparation {
   bool is_constant(const View& view) const { return plan.buffers[view.buffer].home == plan::Home::constant; }
   /// Weights of the model's file lie at one place for all plans of a session; those that a pass made belong to one plan and may be gone before it is.
   bool is_in_file(const Tensor& content) const;
-  /// A name for what is packed from a constant operand; none where no other plan can use it.
-  std::string weight_key(std::string_view how, const View& view) const;
+  /// Of what is packed from a constant operand.
+  WeightKey weight_key(std::string_view how, const View& view) const;
   /// The kernel keeps the operand in a form of its own.
   void is_packed(const View& view) { ++packed_reads[view.buffer]; }
   /// The numbers of a constant operand of float16, bfloat16 or float32.

@@ -86,6 +86,24 @@ struct ModelSource {
   std::vector<std::vector<NamedValue>> recorded = {};  ///< outputs for each set of inputs
 };
 
+/// 0: none.
+struct RunLimits {
+  std::uint64_t memory = 0;            ///< bytes of values alive at once
+  std::chrono::milliseconds time{0};   ///< of each run; in a process of its own of all runs of the request
+  std::uint64_t iterations = 0;        ///< of one Loop, Scan or SequenceMap
+  std::chrono::milliseconds spent{0};  ///< of `time`, before the request: on its inputs
+
+  /// What is left of `time` for a backend that wants it as a duration: at least a millisecond; 0: no limit.
+  std::chrono::milliseconds remaining() const {
+    constexpr std::chrono::milliseconds shortest(1);
+    return time.count() == 0 ? time : std::max(time - spent, shortest);
+  }
+  /// When a run that begins at `start` is late.
+  std::chrono::steady_clock::time_point deadline(std::chrono::steady_clock::time_point start) const {
+    return time.count() == 0 ? std::chrono::steady_clock::time_point::max() : start + time - spent;
+  }
+};
+
 struct LoadOptions {
   std::shared_ptr<SessionContext> context = nullptr;     ///< null: the session has one of its own
   std::shared_ptr<const spec::OpTable> table = nullptr;  ///< null: the operators that onnxkit knows
@@ -102,6 +120,8 @@ struct LoadOptions {
       nullptr;                              ///< multiplies large matrices for the reference; null: its threads do
   bool allow_outside_data = false;          ///< external data may lie outside the model's folder
   std::chrono::milliseconds time_limit{0};  ///< of loading; 0: none. Kept by backends in processes of their own
+  /// Of the run that the model is loaded for, where the caller knows it: its time begins with load(). Backends that plan in this process keep them.
+  RunLimits limits = {};
   std::stop_token stop = {};
 };
 /// What is enough for most networks and little for a machine that runs them often.
@@ -126,24 +146,6 @@ struct NodeEvent {
 };
 
 using ValueCallback = std::function<Result<void>(std::string_view name, const Value& value)>;
-
-/// 0: none.
-struct RunLimits {
-  std::uint64_t memory = 0;            ///< bytes of values alive at once
-  std::chrono::milliseconds time{0};   ///< of each run; in a process of its own of all runs of the request
-  std::uint64_t iterations = 0;        ///< of one Loop, Scan or SequenceMap
-  std::chrono::milliseconds spent{0};  ///< of `time`, before the request: on its inputs
-
-  /// What is left of `time` for a backend that wants it as a duration: at least a millisecond; 0: no limit.
-  std::chrono::milliseconds remaining() const {
-    constexpr std::chrono::milliseconds shortest(1);
-    return time.count() == 0 ? time : std::max(time - spent, shortest);
-  }
-  /// When a run that begins at `start` is late.
-  std::chrono::steady_clock::time_point deadline(std::chrono::steady_clock::time_point start) const {
-    return time.count() == 0 ? std::chrono::steady_clock::time_point::max() : start + time - spent;
-  }
-};
 
 /// As every backend in this process says it.
 Error cancelled_run();

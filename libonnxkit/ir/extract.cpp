@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <unordered_map>
 
 #include "libonnxkit/ir/called_functions.h"
 #include "libonnxkit/ir/clone.h"
@@ -11,6 +12,33 @@
 
 namespace onnxkit::ir {
 namespace {
+
+/// As declared_value, for many values: each list of the graph is gone through once.
+class Declarations {
+ public:
+  Declarations(const Graph& graph, std::size_t wanted) : graph_(graph), is_indexed_(wanted > few) {
+    if (!is_indexed_) return;
+    for (const auto* infos : {&graph.value_infos, &graph.outputs, &graph.inputs})
+      for (const ValueInfo& info : *infos)
+        if (info.type) infos_.emplace(info.value, &info);
+  }
+
+  ValueInfo of(ValueId id) const {
+    if (!is_indexed_) return declared_value(graph_, id);
+    const auto known = infos_.find(id);
+    if (known != infos_.end()) return clone(*known->second);
+    ValueInfo unknown;
+    unknown.value = id;
+    return unknown;
+  }
+
+ private:
+  static constexpr std::size_t few = 16;
+
+  const Graph& graph_;
+  bool is_indexed_;
+  std::unordered_map<ValueId, const ValueInfo*> infos_;
+};
 
 /// Makes the graph of a part, whose values have other ids.
 class Extractor {
@@ -22,13 +50,14 @@ class Extractor {
     made_->doc_string = from_.doc_string;
     made_->metadata_props = from_.metadata_props;
     made_->unknown_fields = from_.unknown_fields;
-    for (const ValueId id : part.inputs) made_->inputs.push_back(moved(declared_value(from_, id)));
+    const Declarations declared(from_, part.inputs.size() + to.size());
+    for (const ValueId id : part.inputs) made_->inputs.push_back(moved(declared.of(id)));
     for (const std::size_t n : part.nodes) {
       Node& node = made_->nodes.emplace_back(clone(from_.nodes[n]));
       for (ValueId& id : node.inputs) id = new_id(id);
       for (ValueId& id : node.outputs) id = new_id(id);
     }
-    for (const ValueId id : to) made_->outputs.push_back(moved(declared_value(from_, id)));
+    for (const ValueId id : to) made_->outputs.push_back(moved(declared.of(id)));
     copy_stored(part, to);
     copy_declarations();
     return std::move(made_);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
+#include <tuple>
 
 #include <fmt/core.h>
 
@@ -15,6 +17,7 @@
 #include "libonnxkit/plan/pass.h"
 #include "libonnxkit/plan/step_edit.h"
 #include "libonnxkit/plan/step_pass.h"
+#include "libonnxkit/plan/values_by_name.h"
 
 namespace onnxkit::plan {
 namespace {
@@ -68,22 +71,21 @@ Result<ir::Model> concrete(const ir::Model& model, std::span<const NamedValue> i
   const ir::InitializerTable stored(graph);
   std::vector<ir::Tensor> fixed;
   ir::Patch patch(graph);
+  const ValuesByName by_name(inputs);
   for (ir::ValueInfo& input : graph.inputs) {
     if (input.value == ir::ValueId::none) continue;  // of a model that is not valid: no node can read it
-    const std::string_view name = graph.name_of(input.value);
-    const auto given =
-        std::find_if(inputs.begin(), inputs.end(), [&](const NamedValue& value) { return value.name == name; });
-    const bool is_given = given != inputs.end() && given->value.kind != ValueKind::none;
+    const Value* const given = by_name.find(graph.name_of(input.value));
+    const bool is_given = given && given->kind != ValueKind::none;
     if (!is_given && stored.contains(input.value)) continue;
     if (is_given && stored.contains(input.value)) patch.drop_initializer(input.value);
-    if (is_given && options.fixes_small_inputs && is_small_integer(given->value)) {
-      const Tensor& content = given->value.tensor;
+    if (is_given && options.fixes_small_inputs && is_small_integer(*given)) {
+      const Tensor& content = given->tensor;
       fixed.push_back(ir::make_tensor(copy, content.type(), content.dims(), content.bytes()));
       fixed.back().name = graph.values[ir::index_of(input.value)].name;
       continue;
     }
     ir::ValueInfo changed = ir::clone(input);
-    if (is_given && !says_more(input, given->value)) changed.type = declared_type(copy, given->value);
+    if (is_given && !says_more(input, *given)) changed.type = declared_type(copy, *given);
     kept.push_back(std::move(changed));
   }
   ir::splice(graph, std::move(patch));
@@ -132,11 +134,11 @@ class Split {
 
   std::vector<ir::ValueId> rest_outputs() const {
     std::vector<ir::ValueId> ids;
+    std::set<ir::ValueId> known;
     for (const ir::ValueInfo& output : graph_.outputs) {
       const std::int32_t producer = subject_.uses().producer(output.value);
       const bool is_done = producer >= 0 && in_first_[static_cast<std::size_t>(producer)];
-      const bool is_new = std::find(ids.begin(), ids.end(), output.value) == ids.end();
-      if (!is_done && is_new) ids.push_back(output.value);
+      if (!is_done && known.insert(output.value).second) ids.push_back(output.value);
     }
     return ids;
   }
@@ -206,15 +208,14 @@ struct Ran {
   std::vector<std::string> names;  ///< of passes that changed something
   std::vector<NodeChange> changes;
   std::vector<NodeMiss> misses;
+  std::set<std::tuple<std::string_view, std::string, std::string>> known_misses;  ///< pass, node, reason
 };
 
 /// What the pass said of patterns that it found in part.
 void note_misses(const Pass& pass, Subject& subject, Ran& ran) {
   for (PassNotes::Missed& missed : subject.notes().missed) {
-    const bool is_known = std::any_of(ran.misses.begin(), ran.misses.end(), [&](const NodeMiss& known) {
-      return known.pass == pass.name && known.node == missed.node && known.reason == missed.reason;
-    });  // passes over calls run before sizes split the model, and again behind that
-    if (is_known) continue;
+    // Passes over calls run before sizes split the model, and again behind that.
+    if (!ran.known_misses.emplace(pass.name, missed.node, missed.reason).second) continue;
     ran.misses.push_back({.node = std::move(missed.node),
                           .op = std::move(missed.op),
                           .pass = pass.name,
@@ -317,27 +318,38 @@ Result<void> run_passes(Subject& subject, const BuildOptions& options, Stage las
         (pass.wants_integer_steps && !has_integers) || (pass.wants_few_steps && !options.prefers_few_steps))
       continue;
     if (auto done = run_pass(pass, subject, ran); !done) return done;
+    if (auto more = may_go_on(options); !more) return more;
   }
   return {};
 }
 
+/// Runs the passes over steps and gives buffers their places.
+Result<void> finish_steps(Plan& plan, const BuildOptions& options) {
+  drop_unused_steps(plan);
+  std::vector<StepPass> passes = step_pass_registry().ordered();
+  std::erase_if(passes, [&](const StepPass& pass) { return options.without_passes.contains(pass.name); });
+  for (const StepPass& pass : passes) {
+    if (pass.run(plan, options.takes) != 0) plan.passes.emplace_back(pass.name);
+    if (auto more = may_go_on(options); !more) return more;
+  }
+  for (const StepPass& pass : passes)
+    if (pass.note_misses) pass.note_misses(plan, options.takes);
+  place_buffers(plan);
+  return may_go_on(options);
+}
+
 Result<Plan> build_whole(Subject& subject, const BuildOptions& options, Ran ran) {
   if (auto done = run_passes(subject, options, Stage::weights, ran); !done) return done.error();
-  Plan plan = Lowerer(subject, options.takes, options.on_host).run();
+  auto lowered = Lowerer(subject, options).run();
+  if (!lowered) return lowered.error();
+  Plan plan = *std::move(lowered);
   for (std::string& name : ran.names) {
     if (std::find(plan.passes.begin(), plan.passes.end(), name) == plan.passes.end())
       plan.passes.push_back(std::move(name));
   }
   plan.changes = std::move(ran.changes);
   plan.misses = std::move(ran.misses);
-  drop_unused_steps(plan);
-  std::vector<StepPass> passes = step_pass_registry().ordered();
-  std::erase_if(passes, [&](const StepPass& pass) { return options.without_passes.contains(pass.name); });
-  for (const StepPass& pass : passes)
-    if (pass.run(plan, options.takes) != 0) plan.passes.emplace_back(pass.name);
-  for (const StepPass& pass : passes)
-    if (pass.note_misses) pass.note_misses(plan, options.takes);
-  place_buffers(plan);
+  if (auto done = finish_steps(plan, options); !done) return done.error();
   return plan;
 }
 
@@ -368,13 +380,14 @@ Result<Plan> build(const ir::Model& model, std::span<const NamedValue> inputs, c
                              .exact = options.exact,
                              .packs_weights = !options.exact && takes_blocks(options.takes)};
   auto subject = std::make_shared<Subject>(*std::move(made), options.table, options.evaluate, how);
+  if (auto more = may_go_on(options); !more) return more.error();
   if (const auto fault = options.fault ? options.fault : subject->fault()) {
     if (options.original) {
       made = concrete(*options.original, inputs, options);
       if (!made) return made.error();
       subject = std::make_shared<Subject>(*std::move(made), options.table, options.evaluate, how);
     }
-    Plan plan = Lowerer(*subject, options.takes, options.on_host).run_on_host(*fault);
+    Plan plan = Lowerer(*subject, options).run_on_host(*fault);
     plan.owner = subject;
     return plan;
   }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -28,18 +30,26 @@ struct BuildOptions {
   bool prefers_few_steps = false;
   /// Small integer inputs are taken for constants: they are sizes, as what runs already told.
   bool fixes_small_inputs = false;
+  std::uint64_t memory_limit = 0;  ///< of the run that asks; tables of the plan have to fit into it. 0: none
+  /// Null, or asked between nodes and passes, whose error ends it: cancelled, time-limit.
+  std::function<Result<void>()> may_go_on = {};
   /// What is wrong with the model (validity.h): all of it runs in one host step then.
   std::optional<std::string> fault = {};
   /// The model before `newest`: what runs when inference finds a fault, since opset steps keep the meaning of valid models only. Null: the model itself.
   const ir::Model* original = nullptr;
 };
 
+/// What BuildOptions::may_go_on says.
+inline Result<void> may_go_on(const BuildOptions& options) {
+  return options.may_go_on ? options.may_go_on() : Result<void>();
+}
+
 /// The model with calls of its functions as they are, in the newest opset of ai.onnx that the opset steps can bring it to: lowerings and passes
 /// are written for that one.
 ir::Model newest(const ir::Model& model);
 
 /// A plan for inputs of these types and sizes, one for each of the caller's; an input that is an initializer, too, and is not among them is a
-/// constant. Errors: those of external data.
+/// constant. Errors: those of external data and of may_go_on.
 Result<Plan> build(const ir::Model& model, std::span<const NamedValue> inputs, const BuildOptions& options);
 
 /// The names that `without_passes` may have: passes over the model, then those over steps.

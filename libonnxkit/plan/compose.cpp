@@ -79,13 +79,6 @@ Dims order_in_memory(const View& view) {
   return order;
 }
 
-Dims inverse(const Dims& order) {
-  Dims back(order.size());
-  for (std::size_t i = 0; i < order.size(); ++i)
-    back[static_cast<std::size_t>(order[i])] = static_cast<std::int64_t>(i);
-  return back;
-}
-
 }  // namespace
 
 View taken(LowerCall& call, const View& view, std::size_t axis, std::span<const std::int64_t> positions) {
@@ -96,7 +89,7 @@ View taken(LowerCall& call, const View& view, std::size_t axis, std::span<const 
     std::iota(same.begin(), same.end(), 0);
     return same;
   }();
-  const Dims back = inverse(order);
+  const Dims back = inverse_order(order);
   const View lined = call.contiguous(permuted(view, order));
   const auto at = static_cast<std::size_t>(back[axis]);
   const auto sizes = std::span(lined.dims);

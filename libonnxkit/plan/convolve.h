@@ -43,6 +43,9 @@ struct PaddedVolume {
 };
 /// Of [n, c, d, h, w] in any order.
 PaddedVolume padded_volume(LowerCall& call, const View& volume, std::int64_t front, std::int64_t behind);
+/// A node becomes at most so many convolutions: each of them is a step.
+inline constexpr std::int64_t most_convolutions = 1024;
+inline constexpr char many_convolutions[] = "it would take many convolutions";
 /// A convolution of slices for each plane of the filters, added to those before. The volume has the planes of zeros that the window asks for.
 void convolve_volume(LowerCall& call, Filters& filters, const PaddedVolume& volume, const Convolved& convolved,
                      const View& output);

@@ -8,8 +8,6 @@
 namespace onnxkit::plan {
 namespace {
 
-constexpr int most_transposes = 4;  // one behind the other
-
 bool swaps_two_axes(const Subject& subject, const ir::Node& node) {
   const auto dims = subject.dims(node.outputs[0]);
   const ir::Attribute* perm = node.find_attribute("perm");

@@ -8,6 +8,9 @@
 
 namespace onnxkit::plan {
 
+/// Between weights and what reads them, one behind the other: as far as passes and lowerings look.
+inline constexpr int most_transposes = 4;
+
 /// A constant matrix that a model stores as numbers of a few bits.
 struct DequantizedMatrix {
   Tensor numbers;

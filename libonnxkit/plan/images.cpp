@@ -74,10 +74,7 @@ void copy_as_float32(LowerCall& call, const View& from, const View& to) {
 }
 
 void give_image(LowerCall& call, View image) {
-  if (call.output_dims(0).size() == 3) {
-    image.dims.erase(image.dims.begin() + 2);
-    image.strides.erase(image.strides.begin() + 2);
-  }
+  if (call.output_dims(0).size() == 3) image = without_axis(std::move(image), 2);
   call.set_output(0, stored_as(call, image, LowerCall::stored_type(call.output_type(0))));
 }
 

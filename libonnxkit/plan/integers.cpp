@@ -28,8 +28,8 @@ namespace {
 /// A scale with which quotients are ordinary numbers of float32.
 bool is_ordinary(double scale) { return std::isfinite(scale) && scale > 1e-30 && scale < 1e30; }
 
-/// Zero points of the weights, one or one for each filter, if all weights less them fit int8. `row` weights in a file's order have one zero point, or those
-/// at `row` apart where zero points go by columns.
+/// Zero points of the weights, one or one for each filter, if all weights less them fit int8. `by_columns`: weights side by side are
+/// of one filter after the other, as in the rows of a matrix; else those of a filter lie side by side.
 std::optional<std::vector<std::int64_t>> zeros_of_weights(LowerCall& call, const IntegerInputs& inputs,
                                                           std::int64_t filters, bool by_columns) {
   std::vector<std::int64_t> zeros;
@@ -158,11 +158,7 @@ std::optional<View> convolved_integers(LowerCall& call, const IntegerInputs& inp
   parameters.weight_zeros = *zeros;
   if (!emit_integers(call, {image, filter, *zero, output, *bias}, std::move(parameters), std::move(requantization)))
     return std::nullopt;
-  if (is_line) {
-    output.dims.erase(output.dims.begin() + 2);
-    output.strides.erase(output.strides.begin() + 2);
-  }
-  return output;
+  return is_line ? without_axis(std::move(output), 2) : output;
 }
 
 std::optional<View> multiplied_integers(LowerCall& call, const IntegerInputs& inputs,

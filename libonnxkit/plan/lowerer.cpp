@@ -143,10 +143,18 @@ void Lowerer::add_map(const Expression& expression, std::vector<View> inputs, co
 }
 
 Unlowered Lowerer::refusal_of_backend(std::size_t first) const {
-  for (std::size_t at = first; takes_ && at < plan_.steps.size(); ++at) {
-    if (auto reason = takes_(plan_, plan_.steps[at])) return reason;
+  for (std::size_t at = first; options_.takes && at < plan_.steps.size(); ++at) {
+    if (auto reason = options_.takes(plan_, plan_.steps[at])) return reason;
   }
   return std::nullopt;
+}
+
+void Lowerer::undo_lowering(std::size_t steps, std::size_t buffers, std::size_t constants) {
+  plan_.steps.resize(steps);
+  plan_.buffers.resize(buffers);
+  plan_.constants.resize(constants);
+  for (const ir::ValueId id : changed_) views_[ir::index_of(id)].reset();
+  std::erase_if(shared_, [&](const auto& known) { return known.second.buffer >= buffers; });
 }
 
 Unlowered Lowerer::try_lowering(std::size_t index) {
@@ -179,12 +187,7 @@ Unlowered Lowerer::try_lowering(std::size_t index) {
     refused = misfit.what();
   }
   if (!refused) refused = refusal_of_backend(steps);
-  if (refused) {
-    plan_.steps.resize(steps);
-    plan_.buffers.resize(buffers);
-    plan_.constants.resize(constants);
-    for (const ir::ValueId id : changed_) views_[ir::index_of(id)].reset();
-  }
+  if (refused) undo_lowering(steps, buffers, constants);
   return refused;
 }
 
@@ -194,8 +197,8 @@ void Lowerer::lower_node(std::size_t index) {
   const bool is_known = !titles_.insert(node_).second;  // names of nodes need not be unique, those of values are
   if (is_known && !node.outputs.empty()) node_ += fmt::format(" ({})", subject_.graph().name_of(node.outputs[0]));
   plan_.lowered.emplace_back(node_, node.op_type.view());
-  const auto refused = on_host_.find(node_);
-  if (refused != on_host_.end())
+  const auto refused = options_.on_host.find(node_);
+  if (refused != options_.on_host.end())
     lower_on_host(index, refused->second);
   else if (const auto reason = try_lowering(index))
     lower_on_host(index, *reason);
@@ -302,9 +305,12 @@ void Lowerer::note_declared_types() {
   }
 }
 
-Plan Lowerer::run() {
+Result<Plan> Lowerer::run() {
   add_inputs();
-  for (std::size_t at = 0; at < subject_.graph().nodes.size(); ++at) lower_node(at);
+  for (std::size_t at = 0; at < subject_.graph().nodes.size(); ++at) {
+    if (auto more = may_go_on(options_); !more) return more.error();
+    lower_node(at);
+  }
   note_declared_types();
   add_outputs();
   return std::move(plan_);
@@ -396,10 +402,18 @@ View LowerCall::make_like(ElementType stored, Dims dims, const View& like) {
 }
 
 void LowerCall::spend_on_tables(std::int64_t count, std::uint64_t bytes) {
-  constexpr std::uint64_t most = std::uint64_t{1} << 28;
+  constexpr std::uint64_t most_bytes = std::uint64_t{1} << 28;
+  const std::uint64_t limit = lowerer_.options_.memory_limit,
+                      most = limit == 0 ? most_bytes : std::min(limit, most_bytes);
   const auto entries = static_cast<std::uint64_t>(std::max<std::int64_t>(count, 0));
-  if (entries > most / bytes || spent_ + entries * bytes > most) throw Misfit("tables of too many entries");
-  spent_ += entries * bytes;
+  std::uint64_t& spent = lowerer_.table_bytes_;
+  if (entries > most / bytes || spent + entries * bytes > most) throw Misfit("tables of too many entries");
+  spent += entries * bytes;
+}
+
+View LowerCall::shared_constant(const std::string& key, const std::function<View()>& make) {
+  const auto known = lowerer_.shared_.find(key);
+  return known != lowerer_.shared_.end() ? known->second : lowerer_.shared_.emplace(key, make()).first->second;
 }
 
 View LowerCall::constant(std::span<const float> values, Dims dims) {

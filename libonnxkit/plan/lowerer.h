@@ -1,10 +1,12 @@
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <unordered_set>
 #include <vector>
 
+#include "libonnxkit/plan/build.h"
 #include "libonnxkit/plan/lowering.h"
 
 namespace onnxkit::plan {
@@ -12,11 +14,12 @@ namespace onnxkit::plan {
 /// The nodes of a model on their way to steps.
 class Lowerer {
  public:
-  Lowerer(Subject& subject, const Takes& takes, const HostNodes& on_host)
-      : subject_(subject), takes_(takes), on_host_(on_host), views_(subject.graph().values.size()) {}
+  /// Both outlive it.
+  Lowerer(Subject& subject, const BuildOptions& options)
+      : subject_(subject), options_(options), views_(subject.graph().values.size()) {}
 
-  /// Steps in the order of the nodes, buffers without places in the arena.
-  Plan run();
+  /// Steps in the order of the nodes, buffers without places in the arena. Errors: those of BuildOptions::may_go_on.
+  Result<Plan> run();
   /// One host step with all nodes.
   Plan run_on_host(const std::string& reason);
 
@@ -28,6 +31,8 @@ class Lowerer {
   void lower_node(std::size_t index);
   void lower_on_host(std::size_t index, const std::string& reason);
   Unlowered try_lowering(std::size_t index);
+  /// Forgets what the lowering that was tried has added to a plan of these numbers.
+  void undo_lowering(std::size_t steps, std::size_t buffers, std::size_t constants);
   /// Of the steps from this one on.
   Unlowered refusal_of_backend(std::size_t first) const;
 
@@ -49,10 +54,11 @@ class Lowerer {
   void add_step(Step step);
 
   Subject& subject_;
-  const Takes& takes_;
-  const HostNodes& on_host_;
+  const BuildOptions& options_;
   Plan plan_;
-  std::vector<std::optional<View>> views_;  ///< by ValueId
+  std::uint64_t table_bytes_ = 0;                    ///< of tables that lowerings made so far
+  std::map<std::string, View, std::less<>> shared_;  ///< constants that several nodes may read, by what they hold
+  std::vector<std::optional<View>> views_;           ///< by ValueId
   std::vector<ir::ValueId>
       changed_;       ///< views that the lowering which is tried has set, none of which was there before
   std::string node_;  ///< that is being lowered

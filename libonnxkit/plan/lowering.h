@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -67,11 +68,13 @@ class LowerCall : public spec::NodeAttributes {
   View make_like(ElementType stored, Dims dims, const View& like);
   /// For partial sums, which no precision stores narrower.
   View make_sums(ElementType stored, Dims dims);
-  /// To be called before tables are made whose size a model names: Misfit where a node asks for too much. `count` entries of `bytes`.
+  /// To be called before tables are made whose size a model names: Misfit where all nodes of a plan ask for too much. `count` entries of `bytes`.
   void spend_on_tables(std::int64_t count, std::uint64_t bytes);
   /// A constant of these numbers, float32.
   View constant(std::span<const float> values, Dims dims);
   View constant(const Tensor& content);
+  /// The constant that `make` gives, made once for all nodes of the plan that ask for this key: it says all that the numbers depend on.
+  View shared_constant(const std::string& key, const std::function<View()>& make);
   /// A small constant as a new one of a type that holds its numbers; nothing for other views.
   std::optional<View> wider_constant(const View& view, ElementType type);
   /// The same elements in row-major order: the view itself, or a copy.
@@ -111,7 +114,6 @@ class LowerCall : public spec::NodeAttributes {
   Lowerer& lowerer_;
   const ir::Node* node_;
   const spec::OpSchema* schema_;
-  std::uint64_t spent_ = 0;  ///< bytes of tables
 };
 
 using Lowering = Unlowered (*)(LowerCall&);

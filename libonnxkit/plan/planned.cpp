@@ -3,6 +3,7 @@
 #include <ctime>
 
 #include <algorithm>
+#include <unordered_map>
 #include <utility>
 
 #include <fmt/core.h>
@@ -29,16 +30,10 @@ double cpu_seconds() {
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
-const Value* value_named(const std::vector<NamedValue>& values, std::string_view name) {
-  const auto at =
-      std::find_if(values.begin(), values.end(), [&](const NamedValue& value) { return value.name == name; });
-  return at == values.end() ? nullptr : &at->value;
-}
-
 /// A value of `first`, else of `second`, else none.
-Value value_of(const std::vector<NamedValue>& first, const std::vector<NamedValue>& second, std::string_view name) {
-  const Value* value = value_named(first, name);
-  if (!value) value = value_named(second, name);
+Value value_of(const ValuesByName& first, const ValuesByName& second, std::string_view name) {
+  const Value* value = first.find(name);
+  if (!value) value = second.find(name);
   return value ? *value : Value();
 }
 
@@ -64,11 +59,12 @@ void declare(Value& value, const ir::DeclaredType& type) {
 }
 
 std::vector<NamedValue> as_declared(const ir::Graph& graph, std::vector<NamedValue> given) {
-  for (const ir::ValueInfo& input : graph.inputs) {
-    const std::string_view name = graph.name_of(input.value);
-    const auto at =
-        std::find_if(given.begin(), given.end(), [&](const NamedValue& value) { return value.name == name; });
-    if (at != given.end() && input.type) declare(at->value, *input.type);
+  std::unordered_map<std::string_view, const ir::DeclaredType*> types;
+  for (const ir::ValueInfo& input : graph.inputs)
+    if (input.type) types.emplace(graph.name_of(input.value), &*input.type);
+  for (NamedValue& value : given) {
+    const auto known = types.find(value.name);
+    if (known != types.end()) declare(value.value, *known->second);
   }
   return given;
 }
@@ -125,6 +121,12 @@ Result<void> PlannedRun::may_go_on() const {
   return {};
 }
 
+exec::RunLimits PlannedRun::remaining_time() const {
+  if (deadline == Clock::time_point::max()) return {};
+  constexpr std::chrono::milliseconds shortest(1);
+  return {.time = std::max(std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()), shortest)};
+}
+
 // ---- models and their plans
 
 namespace {
@@ -159,7 +161,7 @@ std::string Planned::key_of(const std::vector<NamedValue>& given) const {
   return key;
 }
 
-Result<Planned::Entry*> Planned::entry_for(const std::vector<NamedValue>& given, std::uint64_t memory_limit) {
+Result<Planned::Entry*> Planned::entry_for(const std::vector<NamedValue>& given, const PlannedRun& run) {
   const std::string key = key_of(given);
   const auto known =
       std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) { return entry.key == key; });
@@ -167,7 +169,7 @@ Result<Planned::Entry*> Planned::entry_for(const std::vector<NamedValue>& given,
     entries_.splice(entries_.begin(), entries_, known);
     return &entries_.front();
   }
-  auto made = make_entry(given, memory_limit);
+  auto made = make_entry(given, run);
   if (!made) return made.error();
   ++made_;
   made->key = key;
@@ -176,7 +178,7 @@ Result<Planned::Entry*> Planned::entry_for(const std::vector<NamedValue>& given,
   return &entries_.front();
 }
 
-BuildOptions Planned::build_options() const {
+BuildOptions Planned::build_options(const PlannedRun& run) const {
   const exec::LoadOptions& load = options_.load;
   BuildOptions build_options;
   build_options.table = load.table;
@@ -189,29 +191,35 @@ BuildOptions Planned::build_options() const {
   build_options.fixes_small_inputs = is_rest_;
   build_options.exact = options_.exact;
   build_options.prefers_few_steps = options_.prefers_few_steps;
-  build_options.evaluate = [this, &load](const ir::Model& model) -> Result<std::vector<NamedValue>> {
+  build_options.memory_limit = run.request.limits.memory;
+  build_options.may_go_on = [&run] { return run.may_go_on(); };
+  build_options.evaluate = [this, &load, &run](const ir::Model& model) -> Result<std::vector<NamedValue>> {
     const std::shared_ptr<const ir::Model> view(std::shared_ptr<const void>(), &model);
     auto session = options_.host->load({.model = view}, host_load(load));
     if (!session) return session.error();
-    auto answer = (*session)->run({});
+    exec::RunRequest request;
+    request.limits = run.remaining_time();
+    request.stop = run.request.stop;
+    auto answer = (*session)->run(request);
     if (!answer) return answer.error();
     return std::move(answer->outputs);
   };
   return build_options;
 }
 
-Result<Planned::Entry> Planned::make_entry(const std::vector<NamedValue>& given, std::uint64_t memory_limit) {
-  BuildOptions build_options = this->build_options();
+Result<Planned::Entry> Planned::make_entry(const std::vector<NamedValue>& given, const PlannedRun& run) {
+  BuildOptions build_options = this->build_options(run);
   const std::vector<NamedValue> inputs = options_.exact ? as_declared(*model_->graph, given) : given;
   constexpr std::size_t most_plans_refused = 16;
   HostNodes& refused = build_options.on_host;
   for (std::size_t tries = 0;; ++tries) {
     auto built = build(*model_, inputs, build_options);
     if (!built) return built.error();
-    if (auto fits = check_memory(*built, memory_limit); !fits) return fits.error();
+    if (auto fits = check_memory(*built, run.request.limits.memory); !fits) return fits.error();
     Entry entry;
     if (built->rest) entry.rest = std::make_unique<Planned>(built->rest, options_, true);
     plan_bodies(*built, options_);
+    if (auto more = run.may_go_on(); !more) return more.error();
     const std::size_t known = refused.size();
     auto ready = options_.make(*std::move(built), refused);
     if (ready) {
@@ -222,8 +230,8 @@ Result<Planned::Entry> Planned::make_entry(const std::vector<NamedValue>& given,
   }
 }
 
-Result<void> Planned::prepare(const std::vector<NamedValue>& given) {
-  if (auto entry = entry_for(given, 0); !entry) return entry.error();
+Result<void> Planned::prepare(const std::vector<NamedValue>& given, const PlannedRun& run) {
+  if (auto entry = entry_for(given, run); !entry) return entry.error();
   return {};
 }
 
@@ -257,38 +265,44 @@ void Planned::report(exec::PlanReport& report, const std::string& of) const {
   }
 }
 
-Result<std::vector<NamedValue>> Planned::run_rest(Entry& entry, const std::vector<NamedValue>& given,
+Result<std::vector<NamedValue>> Planned::run_rest(Entry& entry, const ValuesByName& given,
                                                   const std::vector<NamedValue>& results, const PlannedRun& run) {
   const ir::Graph& graph = *entry.ready->plan().rest->graph;
+  const ValuesByName computed(results);
   std::vector<NamedValue> passed;
   for (const ir::ValueInfo& input : graph.inputs) {
     const std::string name(graph.name_of(input.value));
-    passed.push_back({name, value_of(results, given, name)});
+    passed.push_back({name, value_of(computed, given, name)});
   }
   return entry.rest->run(passed, run);
 }
 
 Result<std::vector<NamedValue>> Planned::run(const std::vector<NamedValue>& given, const PlannedRun& run) {
-  const auto found = entry_for(given, run.request.limits.memory);
+  const auto found = entry_for(given, run);
   if (!found) return found.error();
   Entry& entry = **found;
   const Plan& plan = entry.ready->plan();
+  const ValuesByName by_name(given);
   std::vector<Value> inputs;
-  for (const Port& port : plan.inputs) inputs.push_back(value_of(given, {}, port.name));
+  for (const Port& port : plan.inputs) {
+    const Value* const value = by_name.find(port.name);
+    inputs.push_back(value ? *value : Value());
+  }
   auto outputs = entry.ready->run(inputs, run);
   if (!outputs) return outputs.error();
   std::vector<NamedValue> results;
   for (std::size_t i = 0; i < outputs->size(); ++i) results.push_back({plan.outputs[i].name, std::move((*outputs)[i])});
   if (entry.rest) {
-    auto more = run_rest(entry, given, results, run);
+    auto more = run_rest(entry, by_name, results, run);
     if (!more) return more.error();
     std::move(more->begin(), more->end(), std::back_inserter(results));
   }
   // Outputs in the order of the model, an output that is an input among them.
+  const ValuesByName computed(results);
   std::vector<NamedValue> ordered;
   for (const ir::ValueInfo& output : model_->graph->outputs) {
     const std::string_view name = model_->graph->name_of(output.value);
-    ordered.push_back({std::string(name), value_of(results, given, name)});
+    ordered.push_back({std::string(name), value_of(computed, by_name, name)});
   }
   return ordered;
 }
@@ -307,12 +321,15 @@ Result<void> PlannedSession::prepare(std::string arithmetic) {
 
 Result<void> PlannedSession::prepare_plan(std::string arithmetic) {
   const auto start = Clock::now();
+  const exec::RunRequest request{.limits = options_.load.limits, .stop = options_.load.stop};
+  const PlannedRun loading{.request = request, .deadline = request.limits.deadline(start)};
   options_.original = original_;
   options_.fault = fault_of(*original_, *options_.load.table, options_.load.allow_outside_data);
+  if (auto more = loading.may_go_on(); !more) return more.error();
   const auto model = std::make_shared<const ir::Model>(options_.fault ? ir::clone(*original_) : newest(*original_));
   planned_ = std::make_unique<Planned>(model, options_);
   if (auto known = known_inputs()) {
-    if (auto made = planned_->prepare(*known); !made) return made.error();
+    if (auto made = planned_->prepare(*known, loading); !made) return made.error();
   }
   report_.arithmetic = std::move(arithmetic);
   report_.seconds = seconds_since(start);

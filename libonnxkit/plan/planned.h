@@ -11,6 +11,7 @@
 
 #include "libonnxkit/exec/backend.h"
 #include "libonnxkit/plan/build.h"
+#include "libonnxkit/plan/values_by_name.h"
 
 // What every backend that runs plans does with a model, whatever its steps run on: it makes plans for the sizes that come, keeps the last ones, and
 // goes on with the rest of a model when a run has told its sizes.
@@ -31,6 +32,8 @@ struct PlannedRun {
 
   /// Errors: cancelled, time-limit.
   Result<void> may_go_on() const;
+  /// The limits of work of the host in it: what is left of its time.
+  exec::RunLimits remaining_time() const;
 };
 
 /// A plan that a backend made ready. One run at a time.
@@ -81,8 +84,8 @@ class Planned {
   void add_replaced_nodes(std::vector<exec::StepTime>& steps) const;
   /// So far, the rests of models among them.
   std::size_t plans_made() const;
-  /// Makes the plan for such inputs.
-  Result<void> prepare(const std::vector<NamedValue>& given);
+  /// Makes the plan for such inputs, within the limits of this run.
+  Result<void> prepare(const std::vector<NamedValue>& given, const PlannedRun& run);
 
  private:
   static constexpr std::size_t most_plans = 8;
@@ -93,12 +96,12 @@ class Planned {
   };
 
   std::string key_of(const std::vector<NamedValue>& given) const;
-  /// `memory_limit`: that of the run which asks, 0 for none; a new plan that needs more is not made ready.
-  Result<Entry*> entry_for(const std::vector<NamedValue>& given, std::uint64_t memory_limit);
-  BuildOptions build_options() const;
+  /// `run`: which asks, and whose limits hold while a plan is made; one that needs more memory is not made ready.
+  Result<Entry*> entry_for(const std::vector<NamedValue>& given, const PlannedRun& run);
+  BuildOptions build_options(const PlannedRun& run) const;
   /// As often as the backend refuses further nodes.
-  Result<Entry> make_entry(const std::vector<NamedValue>& given, std::uint64_t memory_limit);
-  Result<std::vector<NamedValue>> run_rest(Entry& entry, const std::vector<NamedValue>& given,
+  Result<Entry> make_entry(const std::vector<NamedValue>& given, const PlannedRun& run);
+  Result<std::vector<NamedValue>> run_rest(Entry& entry, const ValuesByName& given,
                                            const std::vector<NamedValue>& results, const PlannedRun& run);
 
   std::shared_ptr<const ir::Model> model_;

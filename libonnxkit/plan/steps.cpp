@@ -1,6 +1,7 @@
 #include "libonnxkit/plan/steps.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 namespace onnxkit::plan {
@@ -30,10 +31,14 @@ std::shared_ptr<const Parameters> ConvolutionParameters::with_elementwise(Expres
 void merge_operands(Step& map) {
   std::vector<View> kept;
   std::vector<std::size_t> numbers;
+  std::map<std::pair<std::uint32_t, std::int64_t>, std::vector<std::size_t>> by_place;  // among `kept`
   for (const View& input : map.inputs) {
-    const auto known = std::find(kept.begin(), kept.end(), input);
-    numbers.push_back(static_cast<std::size_t>(known - kept.begin()));
-    if (known == kept.end()) kept.push_back(input);
+    std::vector<std::size_t>& here = by_place[{input.buffer, input.offset}];
+    const auto known = std::find_if(here.begin(), here.end(), [&](std::size_t at) { return kept[at] == input; });
+    numbers.push_back(known == here.end() ? kept.size() : *known);
+    if (known != here.end()) continue;
+    here.push_back(kept.size());
+    kept.push_back(input);
   }
   if (kept.size() == map.inputs.size()) return;
   map.inputs = std::move(kept);

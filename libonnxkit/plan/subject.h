@@ -69,8 +69,6 @@ class Subject {
   static bool is_op(const ir::Node& node, std::string_view op);
   /// The node that writes the value, when it is the one named; null otherwise.
   const ir::Node* writer(ir::ValueId id, std::string_view op) const;
-  /// Its index. Precondition: a node of the main graph writes the value.
-  std::size_t writer_index(ir::ValueId id) const { return static_cast<std::size_t>(uses_->producer(id)); }
   /// One node reads it, once or more, and it is no output of the graph.
   bool has_one_reader(ir::ValueId id) const;
   /// The schema of a node of ai.onnx or a known domain; null when unknown.

@@ -85,6 +85,22 @@ View permuted(const View& view, std::span<const std::int64_t> order) {
   return result;
 }
 
+Dims inverse_order(std::span<const std::int64_t> order) {
+  Dims back(order.size());
+  for (std::size_t i = 0; i < order.size(); ++i)
+    back[static_cast<std::size_t>(order[i])] = static_cast<std::int64_t>(i);
+  return back;
+}
+
+Dims order_with_last(std::size_t rank, std::size_t axis) {
+  Dims order;
+  for (std::size_t i = 0; i < rank; ++i) {
+    if (i != axis) order.push_back(static_cast<std::int64_t>(i));
+  }
+  order.push_back(static_cast<std::int64_t>(axis));
+  return order;
+}
+
 View sliced(const View& view, std::size_t axis, std::int64_t start, std::int64_t step, std::int64_t count) {
   View result = view;
   if (axis >= view.rank()) throw Misfit("a slice along an axis that is missing");
@@ -96,6 +112,16 @@ View sliced(const View& view, std::size_t axis, std::int64_t start, std::int64_t
   result.dims[axis] = count;
   result.strides[axis] = view.strides[axis] * step;
   return result;
+}
+
+View without_axis(View view, std::size_t axis) {
+  view.dims.erase(view.dims.begin() + static_cast<std::ptrdiff_t>(axis));
+  view.strides.erase(view.strides.begin() + static_cast<std::ptrdiff_t>(axis));
+  return view;
+}
+
+View picked(const View& view, std::size_t axis, std::int64_t index) {
+  return without_axis(sliced(view, axis, index, 1, 1), axis);
 }
 
 std::optional<View> try_reshaped(const View& view, Dims dims) {

@@ -49,8 +49,16 @@ struct View {
 
 /// `order`: every axis once.
 View permuted(const View& view, std::span<const std::int64_t> order);
+/// The order of axes that undoes another.
+Dims inverse_order(std::span<const std::int64_t> order);
+/// The order of axes that moves one behind all others.
+Dims order_with_last(std::size_t rank, std::size_t axis);
 /// Steps may be negative. Throws Misfit where the range is not within the axis.
 View sliced(const View& view, std::size_t axis, std::int64_t start, std::int64_t step, std::int64_t count);
+/// An axis of one element goes.
+View without_axis(View view, std::size_t axis);
+/// The elements at one index of an axis, which goes. Throws Misfit as sliced does.
+View picked(const View& view, std::size_t axis, std::int64_t index);
 /// The same elements in row-major order under other sizes; nothing when no strides say that, or their numbers differ.
 std::optional<View> try_reshaped(const View& view, Dims dims);
 /// The same; throws Misfit for nothing.

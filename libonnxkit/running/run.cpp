@@ -140,7 +140,9 @@ Result<void> run_on(exec::Backend& backend, const Model& model, const RunOptions
   auto source = taps_as_outputs ? tapped_source(model, options)
                                 : Result<exec::ModelSource>({.model = ir, .path = options.unchanged_file});
   if (!source) return source.error();
-  const auto session = backend.load(*source, load_options(options, report.inputs));
+  exec::LoadOptions load = load_options(options, report.inputs);
+  if (!can.own_process) load.limits = run_limits(can, options, start);
+  const auto session = backend.load(*source, load);
   if (!session) return session.error();
   report.prepare_seconds = (*session)->loaded().seconds;
 

@@ -165,13 +165,11 @@ std::optional<std::string> refuse_product(const plan::Plan& plan, const plan::St
 
 /// Once for a session where all of it lies in the model's file.
 PackedWeights::Floats packed_blocks(const View& b, const plan::BlockedWeights& blocks, Preparation& preparation) {
-  std::string key = preparation.weight_key(blocks.text(), b);
+  WeightKey key = preparation.weight_key(blocks.text(), b);
   for (const Tensor* tensor : {&blocks.scales, &blocks.zeros}) {
     if (tensor->type() == ElementType::undefined) continue;
-    if (key.empty() || !preparation.is_in_file(*tensor))
-      key.clear();
-    else
-      key += fmt::format(" {}", fmt::ptr(tensor->bytes().data()));
+    key.name += fmt::format(" {}", fmt::ptr(tensor->bytes().data()));
+    key.is_in_file = key.is_in_file && preparation.is_in_file(*tensor);
   }
   auto packed = preparation.pack_once(key, [&] {
     const NumberBlocks numbers = numbers_of(blocks);

@@ -98,10 +98,9 @@ View at_taps(const View& columns, std::span<const FoldedPart* const> parts, std:
   View view = columns;
   for (std::size_t i = 0; i < axes; ++i) {
     const FoldedTap& tap = parts[i]->taps[taps[i]];
-    view = sliced(sliced(view, 2 + i, tap.tap, 1, 1), 2 + axes + i, tap.block, 1, parts[i]->count);
+    // The axis of this tap goes, so that the next one is in its place, and its blocks are `axes` axes behind.
+    view = sliced(picked(view, 2, tap.tap), 1 + axes, tap.block, 1, parts[i]->count);
   }
-  view.dims.erase(view.dims.begin() + 2, view.dims.begin() + 2 + static_cast<std::ptrdiff_t>(axes));
-  view.strides.erase(view.strides.begin() + 2, view.strides.begin() + 2 + static_cast<std::ptrdiff_t>(axes));
   return view;
 }
 

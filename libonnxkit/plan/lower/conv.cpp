@@ -62,6 +62,7 @@ Unlowered lower_volume_conv(LowerCall& call) {
   if (const auto reason = unfit_volume(call)) return reason;
   Filters filters(call);
   const Dims& filter = filters.all().dims;
+  if (filter[2] > most_convolutions) return many_convolutions;
   const Convolved convolved{.filters = filters.all(),
                             .window = window_geometry(call, Dims(filter.begin() + 2, filter.end())),
                             .groups = call.integer("group", 1),

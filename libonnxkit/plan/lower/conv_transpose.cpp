@@ -176,11 +176,12 @@ Unlowered lower_conv_transpose(LowerCall& call) {
   if (const auto reason = unfit_images(call)) return reason;
   const std::size_t rank = call.input_dims(0).size();
   const std::vector<Axis> axes = axes_of(call);
-  constexpr std::int64_t most_parts = 1024;
   std::int64_t parts = 1;
   for (const Axis& axis : axes) {
-    if (first_taps(axis) > most_parts / parts) return "its strides ask for many convolutions";
-    parts *= first_taps(axis);
+    // Those of a volume are as many as the planes of the filters in all phases of the depth.
+    const std::int64_t count = rank == 5 && &axis == axes.data() ? axis.kernel : first_taps(axis);
+    if (count > most_convolutions / parts) return many_convolutions;
+    parts *= count;
   }
   const auto combinations = combinations_of(axes);
   Dims out = call.output_dims(0);

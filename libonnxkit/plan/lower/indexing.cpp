@@ -70,11 +70,8 @@ View places_of_tuples(LowerCall& call, const View& tuples, std::span<const std::
   const Dims dims(tuples.dims.begin(), tuples.dims.end() - 1);
   PlaceExpression place(element_count(data.first(depth)));
   for (std::int64_t i = 0; i < length; ++i) {
-    View one = sliced(tuples, tuples.rank() - 1, i, 1, 1);
-    one.dims.pop_back();
-    one.strides.pop_back();
     const auto axis = batch_axes + static_cast<std::size_t>(i);
-    place.add_checked(one, data[axis], strides[axis]);
+    place.add_checked(picked(tuples, tuples.rank() - 1, i), data[axis], strides[axis]);
   }
   for (std::size_t i = 0; i < batch_axes; ++i) place.add_known(positions_along(call, dims, i), strides[i]);
   return place.emit(call, dims);
@@ -184,14 +181,8 @@ struct LastAxis {
   Dims back;
 };
 LastAxis axis_last(LowerCall& call, const View& view, std::size_t axis) {
-  Dims order, back(view.rank());
-  for (std::size_t i = 0; i < view.rank(); ++i) {
-    if (i != axis) order.push_back(static_cast<std::int64_t>(i));
-  }
-  order.push_back(static_cast<std::int64_t>(axis));
-  for (std::size_t i = 0; i < order.size(); ++i)
-    back[static_cast<std::size_t>(order[i])] = static_cast<std::int64_t>(i);
-  return {call.contiguous(permuted(view, order)), back};
+  const Dims order = order_with_last(view.rank(), axis);
+  return {call.contiguous(permuted(view, order)), inverse_order(order)};
 }
 
 Unlowered lower_top_k(LowerCall& call) {

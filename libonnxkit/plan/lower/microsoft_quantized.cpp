@@ -199,11 +199,7 @@ Unlowered lower_quantized_average_pool(LowerCall& call) {
   const QuantizedPool pool{means, std::move(g), Dims(x.dims.begin() + 2, x.dims.end())};
   if (auto reason = requantize_means(call, pool, result)) return reason;
   if (is_last) result = permuted(result, channels_behind);
-  if (is_line) {
-    const auto height = static_cast<std::ptrdiff_t>(is_last ? 1 : 2);
-    result.dims.erase(result.dims.begin() + height);
-    result.strides.erase(result.strides.begin() + height);
-  }
+  if (is_line) result = without_axis(std::move(result), is_last ? 1 : 2);
   call.set_output(0, result);
   return std::nullopt;
 }

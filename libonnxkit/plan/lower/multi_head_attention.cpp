@@ -26,12 +26,7 @@ struct Projected {
 };
 
 /// Part `at` of [batch, length, heads, parts, size] as [batch, heads, length, size].
-View of_packed(const View& packed, std::int64_t at) {
-  View part = sliced(packed, 3, at, 1, 1);
-  part.dims.erase(part.dims.begin() + 3);
-  part.strides.erase(part.strides.begin() + 3);
-  return permuted(part, heads_before_rows);
-}
+View of_packed(const View& packed, std::int64_t at) { return permuted(picked(packed, 3, at), heads_before_rows); }
 
 /// [batch, length, heads * size] with its part of the bias, as heads.
 std::optional<View> heads_with_bias(LowerCall& call, const View& x, std::int64_t heads, std::int64_t first) {

@@ -15,20 +15,13 @@ Unlowered lower_softmax(LowerCall& call) {
   View view = call.as_real(call.input(0));
   if (view.rank() == 0 || view.size() == 0) return "without elements";
   const std::size_t axis = counted_axis(call.integer("axis", -1), view.rank());
-  Dims order;
-  for (std::size_t i = 0; i < view.rank(); ++i) {
-    if (i != axis) order.push_back(static_cast<std::int64_t>(i));
-  }
-  order.push_back(static_cast<std::int64_t>(axis));
+  const Dims order = order_with_last(view.rank(), axis);
   const View rows = call.contiguous(permuted(view, order));
   const View result = call.make(ElementType::float32, rows.dims);
   SoftmaxParameters parameters;
   parameters.is_log = is_log;
   call.emit(softmax_step, {rows}, {result}, parameters);
-  Dims back(order.size());
-  for (std::size_t i = 0; i < order.size(); ++i)
-    back[static_cast<std::size_t>(order[i])] = static_cast<std::int64_t>(i);
-  call.set_output(0, permuted(result, back));
+  call.set_output(0, permuted(result, inverse_order(order)));
   return std::nullopt;
 }
 

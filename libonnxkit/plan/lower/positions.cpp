@@ -28,7 +28,7 @@ Unlowered lower_one_hot(LowerCall& call) {
   spread.insert(spread.begin() + static_cast<std::ptrdiff_t>(axis), 1);
   const View places = reshaped_or_copied(call, index, spread);
   const View pair = reshaped_or_copied(call, values, {2});
-  const auto one = [&](std::int64_t at) { return reshaped(sliced(pair, 0, at, 1, 1), {}); };
+  const auto one = [&](std::int64_t at) { return picked(pair, 0, at); };
   Expression e;
   const Number given = e.convert(e.input(0, lane_of(index.type)), Lane::i64);
   const Number is_negative = e.apply(Operation::less, given, e.integer(0));

@@ -24,19 +24,9 @@ View both_present(LowerCall& call, std::optional<View> before, const View& k, co
   const View whole = call.make(ElementType::float32, dims);
   if (before) call.emit_copy(*before, sliced(whole, 3, 0, 1, held));
   for (const std::int64_t half : {0, 1}) {
-    View part = sliced(sliced(whole, 0, half, 1, 1), 3, held, 1, k.dims[2]);
-    part.dims.erase(part.dims.begin());
-    part.strides.erase(part.strides.begin());
-    call.emit_copy(half == 0 ? k : v, part);
+    call.emit_copy(half == 0 ? k : v, sliced(picked(whole, 0, half), 2, held, 1, k.dims[2]));
   }
   return whole;
-}
-
-View half_of(const View& both, std::int64_t at) {
-  View half = sliced(both, 0, at, 1, 1);
-  half.dims.erase(half.dims.begin());
-  half.strides.erase(half.strides.begin());
-  return half;
 }
 
 View projection(LowerCall& call, const View& rows, const View& by) {
@@ -114,7 +104,7 @@ Unlowered attend_projected(LowerCall& call, const View& all, const AttentionInpu
     const Dims expected = {2, k->dims[0], k->dims[1], held, k->dims[3]};
     if (before && before->dims != expected) return "a past of other sizes";
     const View both = both_present(call, before, *k, *v);
-    attending.k = half_of(both, 0), attending.v = half_of(both, 1);
+    attending.k = picked(both, 0, 0), attending.v = picked(both, 0, 1);
     call.set_output(ProjectedAttention::present, both);
   }
   const Dims scores = {q->dims[0], q->dims[1], q->dims[2], attending.k.dims[2]};

@@ -88,12 +88,7 @@ Parts convolution_parts(LowerCall& call, std::size_t w_input, std::size_t x_zero
     const Dims dims = {filter.dims[0], end - start, window.kernel[0], window.kernel[1]};
     const View output = make_channels_last(call, out);
     call.emit(convolution_step, {part, call.constant(channels_of(filter, start, end), dims)}, {output}, parameters);
-    View sum = output;
-    if (is_line) {
-      sum.dims.erase(sum.dims.begin() + 2);
-      sum.strides.erase(sum.strides.begin() + 2);
-    }
-    parts.views.push_back(sum);
+    parts.views.push_back(is_line ? without_axis(output, 2) : output);
     start = end;
   }
   return parts;

@@ -132,17 +132,9 @@ class RecurrentLowering {
     if (call_.has_output(index)) call_.set_output(index, view);
   }
 
-  /// Index `at` of the first axis, which goes.
-  static View part(const View& view, std::int64_t at) {
-    View one = sliced(view, 0, at, 1, 1);
-    one.dims.erase(one.dims.begin());
-    one.strides.erase(one.strides.begin());
-    return one;
-  }
-
   View weights(std::size_t input, std::int64_t direction) {
     const View& all = call_.input(input);
-    return part(call_.is_constant(input) ? all : call_.as_real(all), direction);
+    return picked(call_.is_constant(input) ? all : call_.as_real(all), 0, direction);
   }
 
   View state(std::size_t input, std::int64_t direction) {
@@ -150,7 +142,7 @@ class RecurrentLowering {
     if (!call_.has_input(input)) return broadcast_to(call_.constant(zero, {1, 1}), Dims{batch_, units_});
     constexpr std::int64_t swapped[] = {1, 0, 2};
     const View& given = call_.input(input);
-    View first = part(call_.as_real(is_batch_first_ ? permuted(given, swapped) : given), direction);
+    View first = picked(call_.as_real(is_batch_first_ ? permuted(given, swapped) : given), 0, direction);
     return first.strides[1] == 1 || units_ == 1 ? first : call_.contiguous(first);
   }
 
@@ -164,7 +156,7 @@ class RecurrentLowering {
         sums[static_cast<std::size_t>(i)] = static_cast<float>(of[i] + (i < joined ? of[width_ + i] : 0));
       return call_.constant(sums, {width_});
     }
-    const View both = part(call_.as_real(call_.input(3)), direction);
+    const View both = picked(call_.as_real(call_.input(3)), 0, direction);
     const View result = call_.make(ElementType::float32, {width_});
     Expression sum;
     sum.apply(Operation::add, sum.input(0, Lane::f32), sum.input(1, Lane::f32));
@@ -195,15 +187,15 @@ class RecurrentLowering {
     if (cell_ == Cell::lstm) inputs.push_back(state(6, direction));
     if (shared_.resets_behind) {
       const float zero[] = {0};
-      inputs.push_back(call_.has_input(3) ? call_.contiguous(sliced(part(call_.as_real(call_.input(3)), direction), 0,
-                                                                    2 * width_ - units_, 1, units_))
+      inputs.push_back(call_.has_input(3) ? call_.contiguous(sliced(picked(call_.as_real(call_.input(3)), 0, direction),
+                                                                    0, 2 * width_ - units_, 1, units_))
                                           : broadcast_to(call_.constant(zero, {1}), Dims{units_}));
     }
-    if (shared_.has_peepholes) inputs.push_back(call_.contiguous(part(call_.as_real(call_.input(7)), direction)));
+    if (shared_.has_peepholes) inputs.push_back(call_.contiguous(picked(call_.as_real(call_.input(7)), 0, direction)));
     if (shared_.has_lengths) inputs.push_back(call_.contiguous(call_.input(4)));
-    const View states = part(permuted(y, std::array<std::int64_t, 4>{1, 0, 2, 3}), direction);
-    std::vector<View> outputs = {states, part(last[0], direction)};
-    if (cell_ == Cell::lstm) outputs.push_back(part(last[1], direction));
+    const View states = picked(permuted(y, std::array<std::int64_t, 4>{1, 0, 2, 3}), 0, direction);
+    std::vector<View> outputs = {states, picked(last[0], 0, direction)};
+    if (cell_ == Cell::lstm) outputs.push_back(picked(last[1], 0, direction));
     call_.emit(recurrent_step, std::move(inputs), std::move(outputs), parameters);
   }
 

@@ -1,5 +1,8 @@
 #include <algorithm>
 #include <cmath>
+#include <span>
+
+#include <fmt/core.h>
 
 #include "libonnxkit/base/dtype/dtype.h"
 #include "libonnxkit/plan/compose.h"
@@ -60,9 +63,17 @@ double resize_filter(double x, const ResizeRules& rules) {
 
 constexpr double widest_filter = 4096;
 
+double shrink_of(const ResizedAxis& axis, const ResizeRules& rules) {
+  return rules.antialias ? std::min(axis.scale, 1.0) : 1.0;
+}
+
+/// How far from a position the filter is not zero.
+double reach_of(const ResizedAxis& axis, const ResizeRules& rules) {
+  return (rules.mode == "linear" ? 1 : 2) / shrink_of(axis, rules);
+}
+
 Tap interpolation(double at, const ResizedAxis& axis, const ResizeRules& rules) {
-  const double shrink = rules.antialias ? std::min(axis.scale, 1.0) : 1.0;
-  const double reach = (rules.mode == "linear" ? 1 : 2) / shrink;
+  const double shrink = shrink_of(axis, rules), reach = reach_of(axis, rules);
   const auto last = static_cast<double>(axis.size - 1);
   Tap tap;
   double total = 0;
@@ -84,11 +95,16 @@ Tap interpolation(double at, const ResizedAxis& axis, const ResizeRules& rules) 
   return tap;
 }
 
+/// With what its lists hold, which grow to at most twice their numbers.
+std::uint64_t bytes_of_tap(const ResizedAxis& axis, const ResizeRules& rules) {
+  const double reach = rules.mode == "nearest" ? 0 : 2 * reach_of(axis, rules);
+  return sizeof(Tap) + static_cast<std::uint64_t>(reach + 1) * 2 * (sizeof(std::int64_t) + sizeof(double));
+}
+
 std::optional<std::vector<Tap>> resize_taps(LowerCall& call, const ResizedAxis& axis, const ResizeRules& rules) {
   std::vector<Tap> taps;
-  constexpr std::uint64_t tap_bytes = sizeof(Tap) + 64;  // with what its lists hold
-  call.spend_on_tables(axis.new_size, tap_bytes);
   if (rules.antialias && 2 / std::min(axis.scale, 1.0) > widest_filter) return std::nullopt;
+  call.spend_on_tables(axis.new_size, bytes_of_tap(axis, rules));
   for (std::int64_t i = 0; i < axis.new_size; ++i) {
     const auto at = resized_position(axis, rules.coordinates, i);
     constexpr double farthest = 1e15;
@@ -117,14 +133,9 @@ View real_constant(LowerCall& call, const std::vector<double>& values, ElementTy
   return call.constant(*Tensor::from_bytes(ElementType::float64, std::move(dims), {bytes.begin(), bytes.end()}));
 }
 
-/// The sizes of `view` with another one for an axis, and those of what is the same along all others.
+/// The sizes of `view` with another one for an axis.
 Dims with_size(const View& view, std::size_t axis, std::int64_t size) {
   Dims dims = view.dims;
-  dims[axis] = size;
-  return dims;
-}
-Dims only_axis(std::size_t rank, std::size_t axis, std::int64_t size) {
-  Dims dims(rank, 1);
   dims[axis] = size;
   return dims;
 }
@@ -143,6 +154,7 @@ Tap spread_tap(Tap tap, std::size_t count) {
 View resized_by_taps(LowerCall& call, const View& view, std::size_t axis, std::vector<Tap> taps, std::size_t most,
                      ElementType type) {
   const auto count = static_cast<std::int64_t>(taps.size());
+  call.spend_on_tables(count * static_cast<std::int64_t>(most), sizeof(double));
   for (Tap& tap : taps) tap = spread_tap(std::move(tap), most);
   std::vector<std::int64_t> positions;
   std::vector<View> inputs, weights;
@@ -152,7 +164,7 @@ View resized_by_taps(LowerCall& call, const View& view, std::size_t axis, std::v
       positions.push_back(tap.from[k]);
       factors.push_back(tap.weights[k]);
     }
-    weights.push_back(real_constant(call, factors, type, only_axis(view.rank(), axis, count)));
+    weights.push_back(real_constant(call, factors, type, along_axis(view.rank(), axis, count)));
   }
   const View all = taken(call, view, axis, positions);
   Expression e;
@@ -170,28 +182,46 @@ View resized_by_taps(LowerCall& call, const View& view, std::size_t axis, std::v
   return result;
 }
 
-View resized_by_product(LowerCall& call, const View& view, std::size_t axis, const std::vector<Tap>& taps,
-                        ElementType type) {
+/// 32 MiB of float32. A larger matrix is mostly zeros, and the reference, which skips these, is faster.
+constexpr std::int64_t most_matrix_elements = std::int64_t{1} << 23;
+
+template <class T>
+View weight_matrix(LowerCall& call, const std::vector<Tap>& taps, std::int64_t size) {
   const auto count = static_cast<std::int64_t>(taps.size());
-  std::vector<double> matrix(static_cast<std::size_t>(view.dims[axis] * count));
+  call.spend_on_tables(size * count, sizeof(T));
+  std::vector<std::byte> bytes(static_cast<std::size_t>(size * count) * sizeof(T));
+  const std::span matrix(reinterpret_cast<T*>(bytes.data()), static_cast<std::size_t>(size * count));
   for (std::size_t i = 0; i < taps.size(); ++i) {
     for (std::size_t k = 0; k < taps[i].from.size(); ++k)
-      matrix[static_cast<std::size_t>(taps[i].from[k]) * taps.size() + i] += taps[i].weights[k];
+      matrix[static_cast<std::size_t>(taps[i].from[k]) * taps.size() + i] = static_cast<T>(taps[i].weights[k]);
   }
-  Dims order, back(view.rank());
-  for (std::size_t i = 0; i < view.rank(); ++i) {
-    if (i != axis) order.push_back(static_cast<std::int64_t>(i));
-  }
-  order.push_back(static_cast<std::int64_t>(axis));
-  for (std::size_t i = 0; i < order.size(); ++i)
-    back[static_cast<std::size_t>(order[i])] = static_cast<std::int64_t>(i);
+  constexpr ElementType type = sizeof(T) == sizeof(float) ? ElementType::float32 : ElementType::float64;
+  return call.constant(*Tensor::from_bytes(type, {size, count}, std::move(bytes)));
+}
+
+/// All that the weights of an axis depend on.
+std::string key_of(const ResizedAxis& axis, const ResizeRules& rules, ElementType type) {
+  return fmt::format("resize {} {} {} {} {} {} {} {} {} {} {}", axis.size, axis.new_size, axis.scale, axis.roi_begin,
+                     axis.roi_end, rules.mode, rules.coordinates, rules.antialias, rules.excludes_outside,
+                     rules.cubic_a, name_of(type));
+}
+
+/// Nothing where the matrix would be large.
+std::optional<View> resized_by_product(LowerCall& call, const View& view, std::size_t axis,
+                                       const std::vector<Tap>& taps, const std::string& key, ElementType type) {
+  const auto count = static_cast<std::int64_t>(taps.size());
+  const std::int64_t size = view.dims[axis];
+  if (size > most_matrix_elements / count) return std::nullopt;
+  const View matrix = call.shared_constant(key, [&] {
+    return type == ElementType::float32 ? weight_matrix<float>(call, taps, size)
+                                        : weight_matrix<double>(call, taps, size);
+  });
+  const Dims order = order_with_last(view.rank(), axis);
   const View lined = call.contiguous(permuted(stored_as(call, view, type), order));
-  const std::int64_t rows = lined.size() / view.dims[axis];
-  const View result = multiplied(call, reshaped(lined, {rows, view.dims[axis]}),
-                                 real_constant(call, matrix, type, {view.dims[axis], count}));
+  const View result = multiplied(call, reshaped(lined, {lined.size() / size, size}), matrix);
   Dims dims = lined.dims;
   dims.back() = count;
-  return permuted(reshaped(result, std::move(dims)), back);
+  return permuted(reshaped(result, std::move(dims)), inverse_order(order));
 }
 
 /// Without its fraction, in the range of the type; NaN counts as 0.
@@ -207,7 +237,7 @@ View filled_outside(LowerCall& call, const View& view, std::size_t axis, const s
   if (std::none_of(taps.begin(), taps.end(), [](const Tap& tap) { return tap.is_outside; })) return view;
   std::vector<std::int64_t> outside;
   for (const Tap& tap : taps) outside.push_back(tap.is_outside);
-  const View mask = integer_constant(call, outside, only_axis(view.rank(), axis, view.dims[axis]));
+  const View mask = integer_constant(call, outside, along_axis(view.rank(), axis, view.dims[axis]));
   Expression e;
   const Lane lane = lane_of(view.type);
   const Number number = e.input(1, lane), is_outside = e.input(0, Lane::i64);
@@ -300,7 +330,9 @@ Unlowered lower_resize(LowerCall& call) {
     } else if (most <= most_gathered) {
       view = resized_by_taps(call, view, i, *taps, most, type);
     } else {
-      view = resized_by_product(call, view, i, *taps, type);
+      const auto product = resized_by_product(call, view, i, *taps, key_of(axes[i], rules, type), type);
+      if (!product) return "a matrix of its weights would be large";
+      view = *product;
     }
     view = filled_outside(call, view, i, *taps, rules.extrapolation);
   }

@@ -50,8 +50,8 @@ Unlowered lower_affine_grid(LowerCall& call) {
       return e.input(inputs.size() - 1, lane_of(view.type));
     };
     const auto of_theta = [&](std::size_t column) {
-      View one = sliced(sliced(theta, 1, static_cast<std::int64_t>(coordinate), 1, 1), 2,
-                        static_cast<std::int64_t>(column), 1, 1);
+      const View one =
+          picked(picked(theta, 1, static_cast<std::int64_t>(coordinate)), 1, static_cast<std::int64_t>(column));
       return next(broadcast_to(reshaped_or_copied(call, one, along_axis(dims.size(), 0, dims[0])), dims));
     };
     Number sum = of_theta(axes);
@@ -59,9 +59,7 @@ Unlowered lower_affine_grid(LowerCall& call) {
       const Number position = next(grid_positions(call, dims, axis, aligns_corners));
       sum = e.apply(Operation::add, e.apply(Operation::multiply, position, of_theta(axes - 1 - axis)), sum);
     }
-    View part = sliced(grid, out.size() - 1, static_cast<std::int64_t>(coordinate), 1, 1);
-    part.dims.pop_back(), part.strides.pop_back();
-    call.emit_map(e, std::move(inputs), part);
+    call.emit_map(e, std::move(inputs), picked(grid, out.size() - 1, static_cast<std::int64_t>(coordinate)));
   }
   call.set_output(0, grid);
   return std::nullopt;
@@ -152,9 +150,7 @@ View of_neighbours(LowerCall& call, const SampledImage& image, Found what) {
   if (what == Found::place) result = next(positions_along(call, dims, image.axes()));
   std::optional<Number> are_there;
   for (std::size_t axis = 0; axis < image.axes(); ++axis) {
-    View coordinate = sliced(image.grid, 2, static_cast<std::int64_t>(image.axes() - 1 - axis), 1, 1);
-    coordinate.dims.pop_back();
-    coordinate.strides.pop_back();
+    const View coordinate = picked(image.grid, 2, static_cast<std::int64_t>(image.axes() - 1 - axis));
     const Number at = among_elements(e, next(coordinate), image.sizes[axis], image.rules);
     const bool is_nearest = image.rules.is_nearest;
     const Number first = e.apply(is_nearest ? Operation::round_half_even : Operation::floor, at);
@@ -228,10 +224,7 @@ View weighted_sum(LowerCall& call, const SampledImage& image, const View& taps) 
   Expression e;
   std::vector<View> inputs;
   const auto next = [&](const View& view, std::int64_t tap) {
-    View one = sliced(view, 0, tap, 1, 1);
-    one.dims.erase(one.dims.begin());
-    one.strides.erase(one.strides.begin());
-    inputs.push_back(one);
+    inputs.push_back(picked(view, 0, tap));
     return e.input(inputs.size() - 1, lane_of(view.type));
   };
   std::optional<Number> sum;

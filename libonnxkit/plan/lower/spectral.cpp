@@ -3,6 +3,8 @@
 #include <cmath>
 #include <numbers>
 
+#include <fmt/core.h>
+
 #include "libonnxkit/plan/compose.h"
 
 namespace onnxkit::plan {
@@ -21,11 +23,14 @@ struct LineTransform {
   std::int64_t read() const { return std::min(given, to_real() ? length / 2 + 1 : length); }
 };
 
-/// 32 MiB: each plan holds its matrix.
+/// 32 MiB: each plan holds the matrices of its nodes, equal ones once.
 constexpr std::int64_t most_matrix_elements = std::int64_t{1} << 23;
 
 /// [rows, bins * parts], computed in double and rounded once.
-View transform_matrix(LowerCall& call, const LineTransform& t) {
+View make_transform_matrix(LowerCall& call, const LineTransform& t) {
+  const std::int64_t columns = t.bins() * t.out_parts();
+  call.spend_on_tables(t.length, 2 * sizeof(double));
+  call.spend_on_tables(t.rows() * columns, sizeof(float));
   std::vector<double> cosines, sines;  // of k turns divided by the length, exact at quarters
   for (std::int64_t k = 0; k < t.length; ++k) {
     const auto quarter =
@@ -36,7 +41,6 @@ View transform_matrix(LowerCall& call, const LineTransform& t) {
     cosines.push_back(quarter % 4 == 0 ? c : quarter % 4 == 1 ? -s : quarter % 4 == 2 ? -c : s);
     sines.push_back(quarter % 4 == 0 ? s : quarter % 4 == 1 ? c : quarter % 4 == 2 ? -s : -c);
   }
-  const std::int64_t columns = t.bins() * t.out_parts();
   std::vector<float> matrix(static_cast<std::size_t>(t.rows() * columns));
   const double factor = t.is_inverse ? 1 / static_cast<double>(t.length) : 1, sign = t.is_inverse ? 1 : -1;
   for (std::int64_t i = 0; i < t.read(); ++i) {
@@ -55,6 +59,12 @@ View transform_matrix(LowerCall& call, const LineTransform& t) {
     }
   }
   return call.constant(matrix, {t.rows(), columns});
+}
+
+View transform_matrix(LowerCall& call, const LineTransform& t) {
+  const std::string key = fmt::format("transform of {} by {} and {}, {} {}", t.length, t.read(), t.in_parts,
+                                      t.is_inverse ? "back" : "forth", t.is_onesided ? "one-sided" : "two-sided");
+  return call.shared_constant(key, [&] { return make_transform_matrix(call, t); });
 }
 
 bool fits(const LineTransform& t) {
@@ -96,19 +106,12 @@ Unlowered lower_dft(LowerCall& call) {
     t.length = length->front();
   }
   if (!fits(t)) return long_lines;
-  Dims order;
-  for (std::size_t i = 0; i < last; ++i) {
-    if (i != axis) order.push_back(static_cast<std::int64_t>(i));
-  }
-  order.push_back(static_cast<std::int64_t>(axis));
-  Dims back(x.rank());
-  for (std::size_t i = 0; i < last; ++i) back[static_cast<std::size_t>(order[i])] = static_cast<std::int64_t>(i);
-  back[last] = static_cast<std::int64_t>(last);
+  Dims order = order_with_last(last, axis);
   order.push_back(static_cast<std::int64_t>(last));
   const View turned = permuted(x, order);
   Dims lined(turned.dims.begin(), turned.dims.end() - 1);
   lined.back() *= t.in_parts;
-  give(call, permuted(transformed_lines(call, reshaped_or_copied(call, turned, lined), t), back));
+  give(call, permuted(transformed_lines(call, reshaped_or_copied(call, turned, lined), t), inverse_order(order)));
   return std::nullopt;
 }
 

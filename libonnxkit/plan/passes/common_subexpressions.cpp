@@ -99,6 +99,7 @@ class Sharing {
     std::string key;
     append_text(key, ir::canonical_domain(node.domain));
     append_text(key, node.op_type.view());
+    append(key, node.inputs.size());
     for (const ir::ValueId id : node.inputs) append(key, id == ir::ValueId::none ? id : now_[ir::index_of(id)]);
     append(key, node.outputs.size());
     for (const ir::ValueId id : node.outputs) append(key, id == ir::ValueId::none);

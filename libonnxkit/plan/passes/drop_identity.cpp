@@ -55,6 +55,7 @@ bool is_in_order(const std::vector<std::int64_t>& order) {
 class Dropping {
  public:
   explicit Dropping(Subject& subject) : subject_(subject), graph_(subject.graph()), patch_(graph_) {
+    first_.assign(graph_.values.size(), ir::ValueId::none);
     now_.resize(graph_.values.size());
     for (std::size_t i = 0; i < now_.size(); ++i) now_[i] = static_cast<ir::ValueId>(i);
   }
@@ -192,17 +193,36 @@ class Dropping {
       put(at, "Cast", {now(inner->inputs[0])}, {{"to", static_cast<std::int64_t>(to)}});
   }
 
+  /// What the reshape that writes the value reads; none where no reshape does.
+  ir::ValueId reshaped_from(ir::ValueId id) const {
+    const std::int32_t producer = subject_.uses().producer(id);
+    if (producer < 0) return ir::ValueId::none;
+    const ir::Node& inner = graph_.nodes[static_cast<std::size_t>(producer)];
+    return keeps_elements(inner) ? input_of(inner, 0) : ir::ValueId::none;
+  }
+
+  /// The value in front of all reshapes that lead to this one. No value of a long chain is passed twice.
+  ir::ValueId before_reshapes(ir::ValueId id) {
+    std::vector<ir::ValueId> passed;
+    ir::ValueId source = id;
+    for (;;) {
+      if (const ir::ValueId known = first_[ir::index_of(source)]; known != ir::ValueId::none) {
+        source = known;
+        break;
+      }
+      passed.push_back(source);
+      const ir::ValueId before = reshaped_from(source);
+      if (before == ir::ValueId::none) break;
+      source = before;
+    }
+    for (const ir::ValueId each : passed) first_[ir::index_of(each)] = source;
+    return source;
+  }
+
   /// Reshapes of reshapes ask the first value.
   void join_reshapes(std::size_t at) {
     const ir::Node& node = graph_.nodes[at];
-    ir::ValueId source = node.inputs[0];
-    for (;;) {
-      const std::int32_t producer = subject_.uses().producer(source);
-      if (producer < 0) break;
-      const ir::Node& inner = graph_.nodes[static_cast<std::size_t>(producer)];
-      if (!keeps_elements(inner) || inner.inputs.empty()) break;
-      source = inner.inputs[0];
-    }
+    const ir::ValueId source = before_reshapes(node.inputs[0]);
     const auto dims = subject_.dims(node.outputs[0]);
     if (source == node.inputs[0] || !dims) return;
     if (subject_.dims(source) == dims) return pass_on(at, source);
@@ -215,7 +235,8 @@ class Dropping {
   Subject& subject_;
   const ir::Graph& graph_;
   ir::Patch patch_;
-  std::vector<ir::ValueId> now_;  ///< by ValueId: what stands for it
+  std::vector<ir::ValueId> now_;    ///< by ValueId: what stands for it
+  std::vector<ir::ValueId> first_;  ///< by ValueId: what stands in front of its reshapes; none: not looked at yet
 };
 
 }  // namespace

@@ -98,8 +98,6 @@ class Folding {
            is_read_narrow(node.outputs[0], most_transposes);
   }
 
-  static constexpr int most_transposes = 4;  // one behind the other
-
   bool is_read_narrow(ir::ValueId id, int transposes) const {
     const auto readers = subject_.uses().consumers(id);
     return std::all_of(readers.begin(), readers.end(), [&](std::uint32_t reader) {
@@ -114,17 +112,18 @@ class Folding {
 
   /// All outputs are tensors of numbers, of known size and few bytes.
   bool fits(const ir::Node& node) {
-    std::int64_t bytes = 0;
+    std::int64_t bytes = 0;  // at most `most_bytes`, however large the outputs are
     for (const ir::ValueId id : node.outputs) {
       if (id == ir::ValueId::none) continue;
       const auto dims = subject_.dims(id);
       const ElementType type = subject_.type(id);
       if (subject_.is_exact() && is_floating(type) && !moves_elements(node)) return false;
       if (!dims || type == ElementType::undefined || type == ElementType::string) return false;
-      bytes += element_count(*dims) * 8;
+      bytes = std::min(bytes + element_count(*dims) * 8, most_bytes);
     }
+    if (bytes_ + bytes >= most_bytes) return false;
     bytes_ += bytes;
-    return bytes_ < most_bytes;
+    return true;
   }
 
   void take_known() {
