@@ -1,6 +1,7 @@
 #include "libonnxkit/cpu/epilogue.h"
 
 #include <array>
+#include <cmath>
 #include <limits>
 #include <memory>
 
@@ -102,6 +103,7 @@ struct Peeling {
     }
     if (other.operation != Operation::constant) return false;
     const auto bound = static_cast<float>(other.real);
+    if (std::isnan(bound)) return false;  // which a minimum passes on and a clamp does not
     if (operation == Operation::maximum && !(bound > upper)) {
       clamps = true;
       lower = std::max(lower, bound);
