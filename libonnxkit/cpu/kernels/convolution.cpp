@@ -123,7 +123,7 @@ void convolve_depthwise(ThreadPool& threads, const Convolution& convolution, con
   const auto grain = static_cast<int64_t>(task_products / 8 / std::max(products, 1.0)) + 1;
   threads.for_range(pixels_of(window), grain, [&](int64_t first, int64_t last) {
     for_even_pixels(window, {first, last - first}, [&](PixelRange pixels, int64_t offset) {
-      isa.depthwise(window, in, weights, pixels, out + offset, epilogue);
+      isa.depthwise(convolution, in, weights, pixels, out + offset, epilogue);
     });
   });
 }

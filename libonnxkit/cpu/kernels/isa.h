@@ -81,7 +81,7 @@ struct Isa {
   void (*line_table)(const Window& window, const float* in, PixelRange pixels, const Segment* segments,
                      std::int64_t segment_count, const float** table, std::int64_t table_stride, float* copies);
   /// One input channel for each output channel; weights are [taps][channels]. The first pixel is at `out`.
-  void (*depthwise)(const Window& window, const float* in, const float* weights, PixelRange pixels, float* out,
+  void (*depthwise)(const Convolution& convolution, const float* in, const float* weights, PixelRange pixels, float* out,
                     const Epilogue& epilogue);
   void (*pool)(const Pooling& pooling, const float* in, PixelRange pixels, float* out);
 
