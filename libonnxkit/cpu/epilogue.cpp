@@ -1,117 +1,53 @@
 #include "libonnxkit/cpu/epilogue.h"
 
+#include <algorithm>
 #include <array>
 #include <limits>
 #include <memory>
 
 #include "libonnxkit/base/dtype/dtype.h"
+#include "libonnxkit/plan/epilogue_links.h"
 
 namespace onnxkit::cpu {
 namespace {
 
+using plan::EpilogueLink;
 using plan::Expression;
-using plan::Instruction;
-using plan::Lane;
-using plan::Operation;
 
 constexpr std::size_t most_operands = 32;
 
-/// The instructions that read a number, each as often as it does.
-std::size_t readers(const Expression& expression, Expression::Number of) {
-  std::size_t count = 0;
-  for (const Instruction& instruction : expression.code()) {
-    for (int k = 0; k < plan::arity_of(instruction.operation); ++k) count += instruction.operands[k] == of;
-  }
-  return count;
-}
-
-/// The expression with what led to `at` taken for the sum itself.
-Expression behind(const Expression& expression, Expression::Number at) {
-  Expression rest;
-  std::vector<Expression::Number> now(expression.code().size());
-  const Expression::Number sum = rest.input(0, Lane::f32);
-  for (Expression::Number i = 0; i < expression.code().size(); ++i) {
-    Instruction instruction = expression.code()[i];
-    if (i == at || (instruction.operation == Operation::input && instruction.index == 0)) {
-      now[i] = sum;
-      continue;
-    }
-    switch (instruction.operation) {
-      case Operation::input:
-        now[i] = rest.input(instruction.index, instruction.lane);
-        break;
-      case Operation::constant:
-        now[i] = instruction.lane == Lane::i64 ? rest.integer(instruction.integer)
-                                               : rest.constant(instruction.lane, instruction.real);
-        break;
-      case Operation::convert:
-        now[i] = rest.convert(now[instruction.operands[0]], instruction.lane);
-        break;
-      case Operation::round_to:
-        now[i] = rest.round_to(now[instruction.operands[0]], instruction.type);
-        break;
-      default:
-        now[i] = rest.apply(instruction.operation, now[instruction.operands[0]], now[instruction.operands[1]],
-                            now[instruction.operands[2]]);
-    }
-  }
-  return rest;
-}
-
-/// Follows what is done to the sum as long as a kernel does it while it stores.
-struct Peeling {
-  const Expression& expression;
-  std::span<const View> inputs;  ///< behind the sum
-  std::optional<std::size_t> bias, residual;
+/// What kernels do to sums while they store them.
+struct Storing {
+  std::optional<std::size_t> bias, residual;  ///< inputs behind the sum
   bool clamps = false;
   float lower = -std::numeric_limits<float>::infinity(), upper = std::numeric_limits<float>::infinity();
-  Expression::Number at = 0;
 
-  void run() {
-    const auto& code = expression.code();
-    for (Expression::Number i = 0; i < code.size(); ++i) {
-      if (code[i].operation == Operation::input && code[i].index == 0) at = i;
-    }
-    while (take_next()) {
+  /// Whether that can do what the link does, too.
+  bool take(const EpilogueLink& link, std::span<const View> inputs) {
+    const auto bound = static_cast<float>(link.factor);
+    switch (link.kind) {
+      case EpilogueLink::Kind::add:
+        return !clamps && link.factor == 1 && add(link.input - 1, inputs[link.input - 1]);
+      case EpilogueLink::Kind::relu:
+      case EpilogueLink::Kind::maximum:
+        if (bound > upper) return false;
+        lower = std::max(lower, bound);
+        return clamps = true;
+      case EpilogueLink::Kind::minimum:
+        if (bound < lower) return false;
+        upper = std::min(upper, bound);
+        return clamps = true;
+      default:
+        return false;
     }
   }
 
-  bool take_next() {
-    const auto& code = expression.code();
-    if (readers(expression, at) != 1) return false;
-    for (Expression::Number i = at + 1; i < code.size(); ++i) {
-      const Instruction& next = code[i];
-      if (plan::arity_of(next.operation) != 2 || (next.operands[0] != at && next.operands[1] != at)) continue;
-      const Instruction& other = code[next.operands[0] == at ? next.operands[1] : next.operands[0]];
-      if (!take(next.operation, other)) return false;
-      at = i;
-      return true;
-    }
-    return false;
-  }
-
-  bool take(Operation operation, const Instruction& other) {
-    if (other.lane != Lane::f32) return false;
-    if (operation == Operation::add && other.operation == Operation::input && !clamps) {
-      const View& view = inputs[other.index - 1];
-      if (view.type != ElementType::float32) return false;
-      const bool is_row = view.strides[0] == 0 && view.strides[1] == 1;
-      if (is_row && !bias && !residual) return bias = other.index - 1, true;
-      if (view.strides[1] == 1 && !residual) return residual = other.index - 1, true;
-      return false;
-    }
-    if (other.operation != Operation::constant) return false;
-    const auto bound = static_cast<float>(other.real);
-    if (operation == Operation::maximum && !(bound > upper)) {
-      clamps = true;
-      lower = std::max(lower, bound);
-      return true;
-    }
-    if (operation == Operation::minimum && !(bound < lower)) {
-      clamps = true;
-      upper = std::min(upper, bound);
-      return true;
-    }
+ private:
+  bool add(std::size_t input, const View& view) {
+    if (view.type != ElementType::float32) return false;
+    const bool is_row = view.strides[0] == 0 && view.strides[1] == 1;
+    if (is_row && !bias && !residual) return bias = input, true;
+    if (view.strides[1] == 1 && !residual) return residual = input, true;
     return false;
   }
 };
@@ -124,22 +60,26 @@ Result<std::unique_ptr<StepEpilogue>> StepEpilogue::make(const plan::Expression&
   made->bases_.resize(made->inputs_.size());
   if (expression.empty()) return made;
   if (made->inputs_.size() + 1 > most_operands) return make_error("not-supported", "an epilogue of too many operands");
-  Peeling peeling{.expression = expression, .inputs = made->inputs_, .bias = {}, .residual = {}};
-  peeling.run();
-  made->bias_ = peeling.bias;
-  made->residual_ = peeling.residual;
-  made->clamps_ = peeling.clamps;
-  made->lower_ = peeling.lower;
-  made->upper_ = peeling.upper;
-  if (peeling.at == expression.last()) return made;
+  Storing storing;
+  auto done = plan::sum_of(expression);
+  for (const EpilogueLink& link : plan::epilogue_links_of(expression)) {
+    if (expression.lane(link.end) != plan::Lane::f32 || !storing.take(link, made->inputs_)) break;
+    done = link.end;
+  }
+  made->bias_ = storing.bias;
+  made->residual_ = storing.residual;
+  made->clamps_ = storing.clamps;
+  made->lower_ = storing.lower;
+  made->upper_ = storing.upper;
+  if (done == expression.last()) return made;
+  const Expression rest = done ? expression.behind(*done) : expression;
   std::vector<ElementType> types = {ElementType::float32};
   std::array<bool, most_operands> ones{};
   for (std::size_t i = 0; i < made->inputs_.size(); ++i) {
     types.push_back(made->inputs_[i].type);
     ones[i + 1] = made->inputs_[i].strides[0] == 0 && made->inputs_[i].strides[1] == 0;
   }
-  auto program =
-      Program::make(behind(expression, peeling.at), types, std::span(ones).first(types.size()), ElementType::float32);
+  auto program = Program::make(rest, types, std::span(ones).first(types.size()), ElementType::float32);
   if (!program) return program.error();
   made->program_ = *std::move(program);
   return made;

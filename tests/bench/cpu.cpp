@@ -90,6 +90,7 @@ struct Bench {
     w.out_height = w.out_width = (layer.size + 2 * w.pad_top - layer.kernel) / layer.stride + 1;
     w.out_pixel_stride = convolution.out_channels = layer.out;
     convolution.groups = layer.groups;
+    convolution.has_finite_weights = true;
     const int64_t weight_count = layer.out * (layer.in / layer.groups) * layer.kernel * layer.kernel;
     const auto in = floats(layer.size * layer.size * layer.in), weights = floats(weight_count),
                bias = floats(layer.out);

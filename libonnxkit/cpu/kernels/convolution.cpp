@@ -7,15 +7,13 @@
 #include <vector>
 
 #include "libonnxkit/cpu/kernels/division.h"
+#include "libonnxkit/cpu/kernels/pixels.inc"
 
 namespace onnxkit::cpu {
 namespace {
 
 /// Groups of a convolution with fewer channels than this are computed from patches that are copied.
 constexpr int64_t few_channels = 16;
-
-int64_t taps_of(const Window& window) { return window.kernel_height * window.kernel_width; }
-int64_t pixels_of(const Window& window) { return window.images * window.out_height * window.out_width; }
 
 /// Calls f(pixels, offset of the first of them in the output) for pixels that are evenly apart there: all of them, or those of a row.
 template <class F>
@@ -123,7 +121,7 @@ void convolve_depthwise(ThreadPool& threads, const Convolution& convolution, con
   const auto grain = static_cast<int64_t>(task_products / 8 / std::max(products, 1.0)) + 1;
   threads.for_range(pixels_of(window), grain, [&](int64_t first, int64_t last) {
     for_even_pixels(window, {first, last - first}, [&](PixelRange pixels, int64_t offset) {
-      isa.depthwise(window, in, weights, pixels, out + offset, epilogue);
+      isa.depthwise(convolution, in, weights, pixels, out + offset, epilogue);
     });
   });
 }
@@ -244,15 +242,9 @@ void convolve_sets(ThreadPool& threads, const Convolution& convolution, const fl
   });
 }
 
-int64_t row_stride_of(const Window& window) {
-  return window.in_row_stride != 0 ? window.in_row_stride : window.width * window.in_pixel_stride;
-}
-int64_t image_stride_of(const Window& window) {
-  return window.in_image_stride != 0 ? window.in_image_stride : window.height * row_stride_of(window);
-}
 /// Row `row` of all images.
 const float* image_row(const Window& window, const float* in, int64_t row) {
-  return in + row / window.height * image_stride_of(window) + row % window.height * row_stride_of(window);
+  return in + in_row(window, row / window.height, row % window.height);
 }
 
 /// Whether the image has neither infinities nor NaN. By its sums, which may be infinite where no number is.

@@ -1,22 +1,18 @@
-#include "libonnxkit/cpu/kernels/integer_isa.h"
-
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <memory>
-#include <string_view>
+
+#include "libonnxkit/cpu/kernels/division.h"
+#include "libonnxkit/cpu/kernels/integer_isa.h"
+#include "libonnxkit/cpu/kernels/pixels.inc"
 
 namespace onnxkit::cpu {
 namespace {
 
-std::int64_t parts_of(std::int64_t count, std::int64_t size) { return (count + size - 1) / size; }
-
 std::int64_t depth_of(const IntegerConvolution& convolution) {
   const Window& window = convolution.window;
-  return window.kernel_height * window.kernel_width * (convolution.is_depthwise ? 1 : window.channels);
+  return taps_of(window) * (convolution.is_depthwise ? 1 : window.channels);
 }
-
-std::int64_t pixels_of_result(const Window& window) { return window.images * window.out_height * window.out_width; }
 
 /// Rows of the image are rows of numbers as they are: one tap, bytes that instructions take, whole words.
 bool reads_in_place(const IntegerConvolution& convolution, const IntegerIsa& isa) {
@@ -27,40 +23,29 @@ bool reads_in_place(const IntegerConvolution& convolution, const IntegerIsa& isa
          window.out_width == window.width;
 }
 
+#if defined(__x86_64__)
+constexpr const IntegerIsa* integer_isas[] = {&integer_isa_baseline, &integer_isa_v3, &integer_isa_v4,
+                                              &integer_isa_vnni};
+#else
+constexpr const IntegerIsa* integer_isas[] = {&integer_isa_baseline};
+#endif
+
 }  // namespace
 
 std::vector<const IntegerIsa*> usable_integer_isas() {
   std::vector<const IntegerIsa*> usable;
-#if defined(__x86_64__)
-  const bool has_v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-  const bool has_v4 = has_v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-                      __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw");
-  if (has_v4 && __builtin_cpu_supports("avx512vnni")) usable.push_back(&integer_isa_vnni);
-  if (has_v4) usable.push_back(&integer_isa_v4);
-  if (has_v3) usable.push_back(&integer_isa_v3);
-#endif
-  usable.push_back(&integer_isa_baseline);
+  for (const Level level : usable_levels()) usable.push_back(&at_level(integer_isas, level));
   return usable;
 }
 
-const IntegerIsa& best_integer_isa() {
-  static const IntegerIsa& best = []() -> const IntegerIsa& {
-    const std::vector<const IntegerIsa*> usable = usable_integer_isas();
-    const char* const wanted = std::getenv("ONNXKIT_CPU_ISA");
-    for (const IntegerIsa* isa : usable) {
-      if (wanted != nullptr && std::string_view(wanted) == isa->name) return *isa;
-    }
-    return *usable.front();
-  }();
-  return best;
-}
+const IntegerIsa& best_integer_isa() { return at_level(integer_isas, best_level()); }
 
-const char* integer_isa_name(const IntegerIsa& isa) { return isa.name; }
+const char* integer_isa_name(const IntegerIsa& isa) { return name_of(isa.level); }
 
 std::int64_t packed_integer_words(const IntegerConvolution& convolution, const IntegerIsa& isa) {
   const std::int64_t depth = depth_of(convolution);
   if (convolution.is_depthwise) return depth * convolution.out_channels;
-  return parts_of(depth, isa.numbers) * parts_of(convolution.out_channels, isa.lanes) * isa.lanes;
+  return blocks_of(depth, isa.numbers) * blocks_of(convolution.out_channels, isa.lanes) * isa.lanes;
 }
 
 namespace {
@@ -90,7 +75,7 @@ void pack_filter(char* to, const std::int8_t* filter, FilterSizes sizes, std::in
 void pack_integers(ThreadPool& threads, std::int32_t* to, const std::int8_t* weights,
                    const IntegerConvolution& convolution, const IntegerIsa& isa) {
   const Window& window = convolution.window;
-  const std::int64_t taps = window.kernel_height * window.kernel_width, depth = depth_of(convolution);
+  const std::int64_t taps = taps_of(window), depth = depth_of(convolution);
   const std::int64_t columns = convolution.out_channels;
   if (convolution.is_depthwise) {
     // The upper half of a word meets the upper half of a widened byte, which is its sign.
@@ -100,14 +85,14 @@ void pack_integers(ThreadPool& threads, std::int32_t* to, const std::int8_t* wei
     }
     return;
   }
-  const std::int64_t words = parts_of(depth, isa.numbers), channels = window.channels;
+  const std::int64_t words = blocks_of(depth, isa.numbers), channels = window.channels;
   std::fill_n(to, packed_integer_words(convolution, isa), 0);
   constexpr std::int64_t packing_weights = 1 << 16;
   threads.for_range(
       columns, packing_weights / std::max<std::int64_t>(depth, 1) + 1, [&](std::int64_t begin, std::int64_t end) {
         for (std::int64_t column = begin; column < end; ++column) {
           const std::int64_t first = column / isa.panel_columns * isa.panel_columns;
-          const std::int64_t width = parts_of(std::min(isa.panel_columns, columns - first), isa.lanes) * isa.lanes;
+          const std::int64_t width = blocks_of(std::min(isa.panel_columns, columns - first), isa.lanes) * isa.lanes;
           pack_filter(reinterpret_cast<char*>(to + first * words + (column - first)), weights + column * depth,
                       {taps, channels}, width, isa.numbers);
         }
@@ -126,15 +111,15 @@ constexpr std::int64_t products_of_task = 1 << 19, rows_of_task = 192, gathered_
 void convolve_dense(ThreadPool& threads, const IntegerConvolution& convolution, const std::uint8_t* in,
                     std::int32_t zero, const std::int32_t* packed, const IntegerResult& result, const IntegerIsa& isa) {
   const Window& window = convolution.window;
-  const std::int64_t rows = pixels_of_result(window), panels = parts_of(convolution.out_channels, isa.panel_columns);
-  const std::int64_t words = parts_of(depth_of(convolution), isa.numbers);
+  const std::int64_t rows = pixels_of(window), panels = blocks_of(convolution.out_channels, isa.panel_columns);
+  const std::int64_t words = blocks_of(depth_of(convolution), isa.numbers);
   const bool in_place = reads_in_place(convolution, isa);
   std::int64_t block = rows_of_task;
   if (threads.threads() > 1) {
     const std::int64_t wanted = 4 * static_cast<std::int64_t>(threads.threads());
-    block = std::clamp<std::int64_t>(parts_of(rows, wanted), std::min<std::int64_t>(rows, 24), rows_of_task);
+    block = std::clamp<std::int64_t>(blocks_of(rows, wanted), std::min<std::int64_t>(rows, 24), rows_of_task);
   }
-  const std::int64_t row_blocks = parts_of(rows, block);
+  const std::int64_t row_blocks = blocks_of(rows, block);
   const double products = static_cast<double>(rows) * static_cast<double>(words * isa.numbers) *
                           static_cast<double>(convolution.out_channels);
   const bool splits = threads.threads() > 1 && row_blocks < 2 * static_cast<std::int64_t>(threads.threads()) &&
@@ -176,7 +161,7 @@ void convolve_integers(ThreadPool& threads, const IntegerConvolution& convolutio
                        std::int32_t held_zero, const std::int32_t* packed, const IntegerResult& result,
                        const IntegerIsa& isa) {
   const Window& window = convolution.window;
-  const std::int64_t pixels = pixels_of_result(window);
+  const std::int64_t pixels = pixels_of(window);
   if (pixels == 0 || convolution.out_channels == 0) return;
   if (!convolution.is_depthwise) return convolve_dense(threads, convolution, in, held_zero, packed, result, isa);
   const std::vector<std::uint8_t> padding(static_cast<std::size_t>(window.channels + isa.lanes * 4),

@@ -6,7 +6,7 @@
 #include "libonnxkit/cpu/kernels/kernels.h"
 
 // Convolutions of 8-bit integers with exact sums of 32 bits. Products are convolutions of one tap whose pixels are rows. As the float32 kernels these are
-// compiled once for each instruction set, which the environment variable ONNXKIT_CPU_ISA forces; `vnni` is AVX-512 with products of bytes.
+// compiled once for each instruction set.
 namespace onnxkit::cpu {
 
 /// The kernels for one instruction set.

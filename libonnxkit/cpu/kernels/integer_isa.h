@@ -19,7 +19,7 @@ struct IntegerTask {
 };
 
 struct IntegerIsa {
-  const char* name;
+  Level level;
   std::int64_t lanes, panel_columns;
   std::int64_t numbers;  ///< in a word
   /// Windows of pixels, one row of `row_bytes` for each.

@@ -1,6 +1,6 @@
 // x86-64-v4: AVX-512.
 #if defined(__x86_64__)
 #define ONNXKIT_INTEGER_ISA integer_isa_v4
-#define ONNXKIT_INTEGER_ISA_NAME "v4"
+#define ONNXKIT_INTEGER_ISA_LEVEL v4
 #include "libonnxkit/cpu/kernels/integer.inc"
 #endif

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "libonnxkit/cpu/kernels/kernels.h"
+#include "libonnxkit/cpu/kernels/level.h"
 
 // What the kernels' callers need of an instruction set. The files *.inc are compiled once for each; nothing of their code is shared between them.
 namespace onnxkit::cpu {
@@ -61,7 +62,7 @@ struct NumberRows {
 };
 
 struct Isa {
-  const char* name;
+  Level level;
   std::int64_t lanes;
   std::int64_t panel_columns;
 
@@ -81,8 +82,8 @@ struct Isa {
   void (*line_table)(const Window& window, const float* in, PixelRange pixels, const Segment* segments,
                      std::int64_t segment_count, const float** table, std::int64_t table_stride, float* copies);
   /// One input channel for each output channel; weights are [taps][channels]. The first pixel is at `out`.
-  void (*depthwise)(const Window& window, const float* in, const float* weights, PixelRange pixels, float* out,
-                    const Epilogue& epilogue);
+  void (*depthwise)(const Convolution& convolution, const float* in, const float* weights, PixelRange pixels,
+                    float* out, const Epilogue& epilogue);
   void (*pool)(const Pooling& pooling, const float* in, PixelRange pixels, float* out);
 
   void (*softmax)(const Rows& rows, float scale, const float* mask, std::int64_t mask_stride);

@@ -15,8 +15,7 @@ namespace onnxkit::cpu {
 /// The kernels for one instruction set. Packed operands belong to the one that packed them.
 struct Isa;
 
-/// The best that the machine has, or the one that the environment variable ONNXKIT_CPU_ISA names: baseline, v3 (AVX2, FMA) or v4 (AVX-512).
-/// A name of one that the machine lacks, or of none, is passed over.
+/// Those of best_level() (level.h).
 const Isa& best_isa();
 /// Those that this machine can run, best first; the last runs everywhere.
 std::vector<const Isa*> usable_isas();

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "libonnxkit/cpu/kernels/isa.h"
+#include "libonnxkit/cpu/kernels/pixels.inc"
 
 namespace onnxkit::cpu {
 namespace {
@@ -25,11 +26,10 @@ Rows rows_from(const Rows& rows, int64_t first, int64_t last) {
 
 void pool(ThreadPool& threads, const Pooling& pooling, const float* in, float* out, const Isa& isa) {
   const Window& window = pooling.window;
-  const int64_t pixels = window.images * window.out_height * window.out_width;
-  const int64_t elements = window.kernel_height * window.kernel_width * window.channels;
-  threads.for_range(pixels, rows_for_task(elements), [&](int64_t first, int64_t last) {
-    isa.pool(pooling, in, {first, last - first}, out);
-  });
+  threads.for_range(pixels_of(window), rows_for_task(taps_of(window) * window.channels),
+                    [&](int64_t first, int64_t last) {
+                      isa.pool(pooling, in, {first, last - first}, out);
+                    });
 }
 
 void softmax_rows(ThreadPool& threads, const Rows& rows, float scale, const float* mask, int64_t mask_stride,

@@ -2,9 +2,9 @@
 
 #include <cmath>
 #include <optional>
-#include <string_view>
 
 #include "libonnxkit/cpu/kernels/kernels.h"
+#include "libonnxkit/cpu/kernels/level.h"
 
 namespace onnxkit::cpu {
 namespace {
@@ -192,16 +192,15 @@ Operate* limited_function(Operation operation) {
   }
 }
 
+#if defined(__x86_64__)
+constexpr const OperationTable* operation_tables[] = {&operations_baseline, &operations_v3, &operations_v4};
+#else
+constexpr const OperationTable* operation_tables[] = {&operations_baseline};
+#endif
+
 }  // namespace
 
-const OperationTable& best_operations() {
-#if defined(__x86_64__)
-  const std::string_view isa = isa_name(best_isa());
-  if (isa == "v4") return operations_v4;
-  if (isa == "v3") return operations_v3;
-#endif
-  return operations_baseline;
-}
+const OperationTable& best_operations() { return at_level(operation_tables, best_level()); }
 
 Operate* operation_for(Operation operation, Held held) {
   Operate* found = nullptr;

@@ -44,7 +44,7 @@ extern const OperationTable operations_baseline;
 #if defined(__x86_64__)
 extern const OperationTable operations_v3, operations_v4;
 #endif
-/// Of the instruction set that kernels.h chooses.
+/// Of the instruction set that level.h chooses.
 const OperationTable& best_operations();
 
 }  // namespace onnxkit::cpu

@@ -24,13 +24,14 @@ class ConvolutionKernel : public Kernel {
 
   void run(RunState& state) override {
     PackedWeights::Floats packed = packed_;
+    Convolution convolution = convolution_;
     if (!packed) {
       packed = std::make_shared<AlignedFloats>(packed_weights_floats(convolution_));
-      pack_weights(*state.threads, packed->data(),
-                   row_major_floats(reinterpret_cast<const std::byte*>(state.at<float>(filter_)), filter_).data(),
-                   convolution_);
+      const auto stored = row_major_floats(reinterpret_cast<const std::byte*>(state.at<float>(filter_)), filter_);
+      pack_weights(*state.threads, packed->data(), stored.data(), convolution);
+      convolution.has_finite_weights = are_finite(stored.data(), filter_.size());
     }
-    convolve(*state.threads, convolution_, state.at<float>(from_), packed->data(), state.at<float>(to_),
+    convolve(*state.threads, convolution, state.at<float>(from_), packed->data(), state.at<float>(to_),
              epilogue_->bind(state, offsets_));
   }
 

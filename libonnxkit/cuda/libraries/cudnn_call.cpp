@@ -83,6 +83,7 @@ std::optional<cudnn::PointwiseMode> cudnn_mode_of(EpilogueLink::Kind kind) {
     case Link::gelu_tanh:
       return cudnn::PointwiseMode::gelu_tanh;
     case Link::times:
+    case Link::maximum:
     case Link::round_to:
       return std::nullopt;
   }

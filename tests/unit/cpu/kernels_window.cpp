@@ -216,10 +216,13 @@ TEST_CASE("convolutions of all forms are right, with room between pixels and row
     for (const Case& c : cases) {
       CAPTURE(&c - cases);
       for (const Gaps gaps : {Gaps::none, Gaps::between_pixels, Gaps::between_rows}) {
-        const ConvolutionTest test(c, gaps);
-        const Floats out = test.run(one, isa);
-        CHECK(test.faults(out) == 0);
-        CHECK(test.run(three, isa) == out);
+        ConvolutionTest test(c, gaps);
+        for (const bool passes_padding : {false, true}) {
+          test.convolution.has_finite_weights = passes_padding;
+          const Floats out = test.run(one, isa);
+          CHECK(test.faults(out) == 0);
+          CHECK(test.run(three, isa) == out);
+        }
       }
     }
   });
@@ -233,26 +236,69 @@ TEST_CASE("a convolution adds a residual before it clamps and finishes") {
       for (int64_t j = 0; j < columns; ++j) block[i * row_stride + j] += 10;
     }
   };
+  // Also filters whose taps are multiplied some at a time: sums between them must not lie on the residual.
+  constexpr Case with_residual[] = {{5, 6, 20, 20, 1, 3, 3, 1, 1, 1},    {5, 6, 20, 20, 4, 3, 3, 1, 1, 1},
+                                    {5, 6, 20, 20, 20, 3, 3, 1, 1, 1},   {5, 6, 20, 20, 20, 3, 3, 1, 3, 3},
+                                    {11, 13, 20, 20, 20, 9, 9, 1, 1, 4}, {11, 13, 20, 20, 20, 9, 9, 1, 2, 8},
+                                    {5, 6, 20, 20, 20, 9, 9, 3, 1, 4},   {5, 6, 420, 4, 1, 3, 3, 1, 1, 1}};
   on_each_isa([&](const cpu::Isa& isa) {
-    for (const auto& [groups, dilation] : {std::pair<int64_t, int64_t>{1, 1}, {4, 1}, {20, 1}, {20, 3}}) {
-      ConvolutionTest test({5, 6, 20, 20, groups, 3, 3, 1, dilation, dilation}, Gaps::none);
+    for (const Case& c : with_residual) {
+      CAPTURE(&c - with_residual);
+      ConvolutionTest test(c, Gaps::none);
+      const int64_t channels = c.out_channels, numbers = pixels_of(test.convolution.window) * channels;
       Floats packed = filled(cpu::packed_weights_floats(test.convolution, isa));
       cpu::pack_weights(one, packed.data(), test.weights.data(), test.convolution, isa);
-      const Floats residual = random_floats(5 * 6 * 20, 9);
-      Floats out = residual;
-      cpu::Epilogue epilogue{.bias = test.bias.data(),
-                             .residual = out.data(),
-                             .residual_stride = 20,
-                             .clamps = true,
-                             .lower = 0,
-                             .upper = 1,
-                             .finish = add_ten};
-      cpu::convolve(one, test.convolution, test.in.data(), packed.data(), out.data(), epilogue, isa);
-      for (int64_t i = 0; i < 5 * 6 * 20; ++i) {
-        Sum sum = test.sum_of(i / 20, i % 20);
-        sum.add(residual[static_cast<std::size_t>(i)]);
-        const double wanted = std::clamp(sum.value, 0.0, 1.0) + 10;
-        CHECK(std::abs(out[static_cast<std::size_t>(i)] - wanted) <= sum.bound() + 1e-6);
+      for (const bool passes_padding : {false, true}) {
+        test.convolution.has_finite_weights = passes_padding;
+        const Floats residual = random_floats(numbers, 9);
+        Floats out = residual;
+        cpu::Epilogue epilogue{.bias = test.bias.data(),
+                               .residual = out.data(),
+                               .residual_stride = channels,
+                               .clamps = true,
+                               .lower = 0,
+                               .upper = 1,
+                               .finish = add_ten};
+        cpu::convolve(one, test.convolution, test.in.data(), packed.data(), out.data(), epilogue, isa);
+        for (int64_t i = 0; i < numbers; ++i) {
+          Sum sum = test.sum_of(i / channels, i % channels);
+          sum.add(residual[static_cast<std::size_t>(i)]);
+          const double wanted = std::clamp(sum.value, 0.0, 1.0) + 10;
+          CHECK(std::abs(out[static_cast<std::size_t>(i)] - wanted) <= sum.bound() + 1e-6);
+        }
+      }
+    }
+  });
+}
+
+TEST_CASE("sums of a convolution are not lost beside a large bias or residual") {
+  ThreadPool one(1);
+  constexpr float large = 1e8F, step = 8;  // of floats there
+  constexpr Case with_bias[] = {{16, 16, 8, 8, 1, 11, 11, 1, 1, 0}, {16, 16, 8, 8, 8, 11, 11, 1, 1, 0},
+                                {16, 16, 8, 8, 8, 3, 3, 1, 2, 2},   {16, 16, 8, 8, 8, 2, 2, 1, 1, 0},
+                                {16, 16, 8, 8, 8, 9, 9, 3, 1, 4},   {16, 16, 8, 16, 8, 3, 3, 1, 1, 1}};
+  on_each_isa([&](const cpu::Isa& isa) {
+    for (const Case& c : with_bias) {
+      for (const bool is_residual : {false, true}) {
+        CAPTURE(&c - with_bias);
+        CAPTURE(is_residual);
+        ConvolutionTest test(c, Gaps::none);
+        test.convolution.has_finite_weights = true;
+        // Whole numbers, of which float32 has all sums.
+        for (float& x : test.in) x = 1;
+        for (float& weight : test.weights) weight = 3;
+        for (float& bias : test.bias) bias = is_residual ? 0 : large;
+        Floats packed = filled(cpu::packed_weights_floats(test.convolution, isa));
+        cpu::pack_weights(one, packed.data(), test.weights.data(), test.convolution, isa);
+        Floats out = filled(pixels_of(test.convolution.window) * c.out_channels, large);
+        cpu::Epilogue epilogue{.bias = test.bias.data()};
+        if (is_residual) epilogue.residual = out.data(), epilogue.residual_stride = c.out_channels;
+        cpu::convolve(one, test.convolution, test.in.data(), packed.data(), out.data(), epilogue, isa);
+        for (std::size_t i = 0; i < out.size(); ++i) {
+          const auto place = static_cast<int64_t>(i);
+          const Sum sum = test.sum_of(place / c.out_channels, place % c.out_channels);
+          CHECK(std::abs(out[i] - (sum.value + (is_residual ? large : 0))) <= step / 2);
+        }
       }
     }
   });
