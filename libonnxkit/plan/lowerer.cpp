@@ -149,20 +149,19 @@ Unlowered Lowerer::refusal_of_backend(std::size_t first) const {
   return std::nullopt;
 }
 
-<<<<<<< Updated upstream
 void Lowerer::undo_lowering(std::size_t steps, std::size_t buffers, std::size_t constants) {
   plan_.steps.resize(steps);
   plan_.buffers.resize(buffers);
   plan_.constants.resize(constants);
   for (const ir::ValueId id : changed_) views_[ir::index_of(id)].reset();
   std::erase_if(shared_, [&](const auto& known) { return known.second.buffer >= buffers; });
-=======
+}
+
 std::string Lowerer::why_not_held(const char* what, ir::ValueId id) const {
   const std::string name = quote(subject_.graph().name_of(id));
   if (!subject_.dims(id) || subject_.type(id) == ElementType::undefined)
     return fmt::format("{} {} is not a tensor of known size", what, name);
   return fmt::format("{} {} has elements of type {}", what, name, name_of(subject_.type(id)));
->>>>>>> Stashed changes
 }
 
 Unlowered Lowerer::try_lowering(std::size_t index) {

@@ -31,13 +31,10 @@ class Lowerer {
   void lower_node(std::size_t index);
   void lower_on_host(std::size_t index, const std::string& reason);
   Unlowered try_lowering(std::size_t index);
-<<<<<<< Updated upstream
   /// Forgets what the lowering that was tried has added to a plan of these numbers.
   void undo_lowering(std::size_t steps, std::size_t buffers, std::size_t constants);
-=======
   /// Of an input or output for which there is no view.
   std::string why_not_held(const char* what, ir::ValueId id) const;
->>>>>>> Stashed changes
   /// Of the steps from this one on.
   Unlowered refusal_of_backend(std::size_t first) const;
 
