@@ -251,7 +251,8 @@ Unlowered lower_cumulative(LowerCall& call) {
   const ElementType stored = LowerCall::stored_type(call.output_type(0));
   if (type != stored) {
     Expression e;
-    e.round_to(e.input(0, lane), stored);
+    const Number whole = e.input(0, lane);
+    e.convert(is_16_bit_real(stored) ? e.round_to(whole, stored) : whole, lane_of(stored));
     x = mapped(call, e, {x}, stored, x.dims);
   }
   give(call, x);
