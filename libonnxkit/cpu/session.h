@@ -24,6 +24,8 @@ class ReadyPlan : public plan::Executable {
   static Result<std::unique_ptr<plan::Executable>> make(plan::Plan plan, Shared& shared);
 
   const plan::Plan& plan() const override { return plan_; }
+  std::uint64_t bytes() const override { return plan::memory_bytes(plan_); }
+  std::uint64_t shared_bytes() const override { return packed_bytes_; }
   Result<std::vector<Value>> run(std::span<const Value> inputs, const plan::PlannedRun& run) override;
 
  private:

@@ -165,6 +165,7 @@ class CudaBackend : public exec::Backend {
     plan::PlannedOptions planned;
     planned.load = (*shared)->load;
     planned.host = (*shared)->host;
+    planned.kept_plans = (*shared)->kept_plans;
     auto names = exec::passes_named(option_of(options, exec::without_pass_option), plan::pass_names());
     if (!names) return names.error();
     planned.without_passes = *std::move(names);

@@ -12,21 +12,16 @@ Result<DeviceFacts> facts_of(const Driver& driver, int number) {
   facts.number = number;
   DriverDevice device = 0;
   int major = 0, minor = 0;
-  std::size_t bytes = 0;
   constexpr int most = 256;
   std::string name(most, '\0');
   DriverStatus status = driver->device_get(&device, number);
   if (status == driver_success) status = driver->device_get_name(name.data(), most - 1, device);
   if (status == driver_success) status = driver->device_get_attribute(&major, attribute_major, device);
   if (status == driver_success) status = driver->device_get_attribute(&minor, attribute_minor, device);
-  if (status == driver_success)
-    status = driver->device_get_attribute(&facts.multiprocessors, attribute_multiprocessors, device);
-  if (status == driver_success) status = driver->device_total_mem(&bytes, device);
   if (auto told = driver.check(status, "telling what it is"); !told) return told.error();
   name.resize(std::min(name.find('\0'), name.size()));
   facts.name = std::move(name);
   facts.capability = major * 10 + minor;
-  facts.memory = bytes;
   return facts;
 }
 

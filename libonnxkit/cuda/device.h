@@ -18,8 +18,6 @@ struct DeviceFacts {
   int number = 0;
   std::string name;
   int capability = 0;  ///< 10 * major + minor
-  int multiprocessors = 0;
-  std::uint64_t memory = 0;  ///< bytes
 };
 
 inline constexpr int oldest_capability = 80;

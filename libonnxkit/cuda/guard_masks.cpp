@@ -1,12 +1,12 @@
 #include "libonnxkit/cuda/guard_masks.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <optional>
 
 #include "libonnxkit/base/dtype/dtype.h"
 #include "libonnxkit/plan/arena.h"
+#include "libonnxkit/plan/number_range.h"
 #include "libonnxkit/plan/step_edit.h"
 #include "libonnxkit/plan/steps.h"
 
@@ -18,6 +18,7 @@ using plan::Expression;
 using plan::Home;
 using plan::Instruction;
 using plan::Lane;
+using plan::NumberRange;
 using plan::Operation;
 using plan::Plan;
 using plan::Step;
@@ -25,96 +26,12 @@ using plan::View;
 
 constexpr double least_hidden = -1e30, minus_infinity = -std::numeric_limits<double>::infinity();
 
-/// What a number of an expression may be: from `low` to `high`, if that is not empty, or minus infinity.
-struct Range {
-  double low = std::numeric_limits<double>::infinity(), high = minus_infinity;
-  bool may_hide = false;
-
-  bool is_finite() const { return !may_hide && std::isfinite(low) && std::isfinite(high); }
-};
-using MaybeRange = std::optional<Range>;
-
-MaybeRange range_of(ElementType type) {
-  switch (domain_of(type)) {
-    case Domain::boolean:
-      return Range{0, 1};
-    case Domain::integer:
-      return Range{-0x1p63, 0x1p63};
-    case Domain::natural:
-      return Range{0, 0x1p64};
-    default:
-      return std::nullopt;
-  }
-}
-
-MaybeRange range_of_constant(double value) {
-  if (value == minus_infinity) return Range{.may_hide = true};
-  return std::isfinite(value) ? MaybeRange(Range{value, value}) : std::nullopt;
-}
-
-Range either(const Range& a, const Range& b) {
-  return {std::min(a.low, b.low), std::max(a.high, b.high), a.may_hide || b.may_hide};
-}
-
-MaybeRange combined_ranges(Operation operation, const Range& a, const Range& b) {
-  if (operation == Operation::add) return Range{a.low + b.low, a.high + b.high, a.may_hide || b.may_hide};
-  if (!a.is_finite() || !b.is_finite()) return std::nullopt;
-  switch (operation) {
-    case Operation::subtract:
-      return Range{a.low - b.high, a.high - b.low};
-    case Operation::minimum:
-      return Range{std::min(a.low, b.low), std::min(a.high, b.high)};
-    case Operation::maximum:
-      return Range{std::max(a.low, b.low), std::max(a.high, b.high)};
-    case Operation::multiply: {
-      const auto [low, high] = std::minmax({a.low * b.low, a.low * b.high, a.high * b.low, a.high * b.high});
-      return Range{low, high};
-    }
-    default:
-      return std::nullopt;
-  }
-}
-
-MaybeRange range_of(const Instruction& instruction, std::span<const MaybeRange> known, const Step& map) {
-  const auto operand = [&](int number) { return known[instruction.operands[number]]; };
-  switch (instruction.operation) {
-    case Operation::input:
-      return range_of(map.inputs[instruction.index].type);
-    case Operation::constant:
-      return range_of_constant(instruction.lane == Lane::i64 ? static_cast<double>(instruction.integer)
-                                                             : instruction.real);
-    case Operation::convert:
-      return operand(0);
-    case Operation::is_nan:
-    case Operation::is_infinite:
-    case Operation::logical_not:
-    case Operation::logical_and:
-    case Operation::logical_or:
-    case Operation::logical_xor:
-    case Operation::equal:
-    case Operation::less:
-    case Operation::less_or_equal:
-      return Range{0, 1};
-    case Operation::select:
-      return operand(1) && operand(2) ? MaybeRange(either(*operand(1), *operand(2))) : std::nullopt;
-    default:
-      if (plan::arity_of(instruction.operation) != 2 || !operand(0) || !operand(1)) return std::nullopt;
-      return combined_ranges(instruction.operation, *operand(0), *operand(1));
-  }
-}
-
-/// What a map writes, as far as it is known.
-MaybeRange range_of(const Step& map) {
+/// What a map writes.
+NumberRange range_of(const Step& map) {
   const Expression& expression = static_cast<const plan::MapParameters&>(*map.parameters).expression;
-  std::vector<MaybeRange> known;
-  for (const Instruction& instruction : expression.code()) {
-    known.push_back(range_of(instruction, known, map));
-    if (!known.back()) continue;
-    // Integers may wrap there, and float32 may overflow.
-    const double most = instruction.lane == Lane::i64 ? 0x1p63 : static_cast<double>(std::numeric_limits<float>::max());
-    if (known.back()->low < -most || known.back()->high > most) known.back().reset();
-  }
-  return known.back();
+  std::vector<ElementType> inputs;
+  for (const View& view : map.inputs) inputs.push_back(view.type);
+  return plan::in_lane(plan::ranges_of(expression, inputs).back(), plan::lane_of(map.outputs[0].type));
 }
 
 /// Whether two maps write the same numbers.
@@ -200,10 +117,10 @@ class Guard {
 
   Guarded guard(std::vector<Step>& steps, const View& given, const Step& of) {
     Guarded guarded{.given = given, .mask = given, .writer = writer_of(given), .greatest = {}};
-    constexpr Range everything{minus_infinity, -minus_infinity, true};
-    const Range range = guarded.writer ? range_of(*guarded.writer).value_or(everything) : everything;
-    const bool is_bounded = range.low >= least_hidden && range.high <= -least_hidden;
-    if (is_bounded && !range.may_hide) return guarded;
+    const NumberRange range = guarded.writer ? range_of(*guarded.writer) : NumberRange::unknown(Lane::f32);
+    const bool is_known = !range.nan && !range.plus_infinity, may_hide = !is_known || range.minus_infinity;
+    const bool is_bounded = is_known && range.least >= least_hidden && range.most <= -least_hidden;
+    if (is_bounded && !may_hide) return guarded;
     if (!is_bounded) {
       Expression bounded;
       const auto number = bounded.input(0, Lane::f32);
@@ -213,7 +130,7 @@ class Guard {
       guarded.mask = plan::new_value(plan_, ElementType::float32, given.dims);
       steps.push_back(map_of(std::move(bounded), {given}, guarded.mask, of));
     }
-    if (range.may_hide) guarded.greatest = greatest_of_rows(steps, guarded.mask, of);
+    if (may_hide) guarded.greatest = greatest_of_rows(steps, guarded.mask, of);
     return guarded;
   }
 

@@ -37,18 +37,29 @@ Error compile_error(const KernelMaker& maker, const KernelProgram& program, std:
   return error;
 }
 
-/// `note` gets why the code could not be kept.
-Result<std::string> code_of(const KernelMaker& maker, const KernelProgram& program,
-                            std::span<const Launch* const> launches, std::span<const std::string_view> kinds,
-                            std::string& note) {
-  const std::string key =
-      fmt::format("{}\n{}\n{}\n{}", maker.architecture, maker.nvrtc->version(), maker.fuses, program.text);
-  if (auto kept = maker.cache.find(key)) return *std::move(kept);
-  auto code = maker.nvrtc->compile(program.text, maker.architecture, maker.fuses);
-  if (!code) return compile_error(maker, program, launches, kinds, code.error());
-  if (auto kept = maker.cache.keep(key, *code); !kept)
-    note = "compiled kernels are not kept for the next session: " + kept.error().diagnostic.message;
-  return code;
+std::string key_of(const KernelMaker& maker, const KernelProgram& program) {
+  return fmt::format("{}\n{}\n{}\n{}\n{}", maker.architecture, maker.nvrtc->version(), maker.device->driver().version(),
+                     maker.fuses, program.text);
+}
+
+/// The kernels of the program as the driver has loaded them.
+Result<Kernels> load_kernels(const KernelMaker& maker, const KernelProgram& program, const std::string& code) {
+  const Driver& driver = maker.device->driver();
+  Kernels kernels;
+  DriverModule loaded = nullptr;
+  if (auto taken = driver.check(driver->module_load_data(&loaded, code.data()), "loading kernels"); !taken)
+    return taken.error();
+  kernels.loaded = LoadedModule(maker.device, loaded);
+  std::vector<DriverFunction> functions;
+  for (const std::string& name : program.names) {
+    DriverFunction function = nullptr;
+    if (auto found = driver.check(driver->module_get_function(&function, loaded, name.c_str()), "finding a kernel");
+        !found)
+      return found.error();
+    functions.push_back(function);
+  }
+  for (const std::size_t kernel : program.by_launch) kernels.by_launch.push_back(functions[kernel]);
+  return kernels;
 }
 
 }  // namespace
@@ -71,26 +82,21 @@ KernelProgram join_kernels(std::span<const Launch* const> launches) {
 
 Result<Kernels> make_kernels(const KernelMaker& maker, std::span<const Launch* const> launches,
                              std::span<const std::string_view> kinds) {
-  Kernels kernels;
-  if (launches.empty()) return kernels;
+  if (launches.empty()) return Kernels{};
   const KernelProgram program = join_kernels(launches);
-  const auto code = code_of(maker, program, launches, kinds, kernels.note);
-  if (!code) return code.error();
-  const Driver& driver = maker.device->driver();
-  DriverModule loaded = nullptr;
-  if (auto taken = driver.check(driver->module_load_data(&loaded, code->data()), "loading kernels"); !taken)
-    return taken.error();
-  kernels.loaded = LoadedModule(maker.device, loaded);
-  std::vector<DriverFunction> functions;
-  for (const std::string& name : program.names) {
-    DriverFunction function = nullptr;
-    if (auto found = driver.check(driver->module_get_function(&function, loaded, name.c_str()), "finding a kernel");
-        !found)
-      return found.error();
-    functions.push_back(function);
+  const std::string key = key_of(maker, program);
+  if (const auto kept = maker.cache.find(key)) {
+    auto loaded = load_kernels(maker, program, *kept);
+    // What the driver refuses now, after a change of it for example, it would refuse each time: it is compiled anew.
+    if (loaded || loaded.error().diagnostic.code == "out-of-memory") return loaded;
   }
-  for (const std::size_t kernel : program.by_launch) kernels.by_launch.push_back(functions[kernel]);
-  return kernels;
+  const auto code = maker.nvrtc->compile(program.text, maker.architecture, maker.fuses);
+  if (!code) return compile_error(maker, program, launches, kinds, code.error());
+  auto loaded = load_kernels(maker, program, *code);
+  if (!loaded) return loaded;
+  if (const auto kept = maker.cache.keep(key, *code); !kept)
+    loaded->note = "compiled kernels are not kept for the next session: " + kept.error().diagnostic.message;
+  return loaded;
 }
 
 }  // namespace onnxkit::cuda

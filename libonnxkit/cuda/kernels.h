@@ -25,17 +25,23 @@ KernelProgram join_kernels(std::span<const Launch* const> launches);
 /// Code on disk, by what it was made from. Files of other processes and damaged ones do no harm: what is not whole is made again.
 class CodeCache {
  public:
-  /// "off", a folder, or empty for the usual one: onnxkit/cuda in XDG_CACHE_HOME, else in ~/.cache.
-  explicit CodeCache(std::string_view where);
+  static constexpr std::uintmax_t usual_bytes = std::uintmax_t{512} << 20;
 
+  /// "off", a folder, or empty for the usual one: onnxkit/cuda in XDG_CACHE_HOME, else in ~/.cache. Its codes take at most so many bytes.
+  explicit CodeCache(std::string_view where, std::uintmax_t most_bytes = usual_bytes);
+
+  /// What is found counts as used now.
   std::optional<std::string> find(const std::string& key) const;
-  /// Errors: those of writing. A code that is not kept is made again in the next session.
+  /// Codes that were not used for longest go where all take more than they may, this one excepted. Errors: those of writing, with the path. A code
+  /// that is not kept is made again in the next session.
   Result<void> keep(const std::string& key, const std::string& code) const;
 
  private:
   std::filesystem::path file_of(const std::string& key) const;
+  void make_room(const std::filesystem::path& newest) const;
 
   std::filesystem::path folder_;  ///< empty: none
+  std::uintmax_t most_bytes_;
 };
 
 /// What turns launches into functions of a device.

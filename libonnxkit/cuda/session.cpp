@@ -60,6 +60,16 @@ Result<ConstantPlaces> places_for_constants(const Shared& shared) {
                         .is_there = [&shared](auto bytes) { return shared.constants.holds(bytes); }};
 }
 
+/// Older plans go before this one begins to send constants.
+Result<void> place_constants(plan::Plan& plan, const Shared& shared) {
+  auto places = places_for_constants(shared);
+  while (places && lacks_room(plan, *places) && shared.kept_plans->give_up_oldest())
+    places = places_for_constants(shared);
+  if (!places) return places.error();
+  stream_constants(plan, *places);
+  return {};
+}
+
 }  // namespace
 
 Result<std::unique_ptr<plan::Executable>> ReadyPlan::make(plan::Plan plan, Shared& shared, plan::HostNodes& refused) {
@@ -72,10 +82,8 @@ Result<std::unique_ptr<plan::Executable>> ReadyPlan::make(plan::Plan plan, Share
                                      [](const auto& library) { return library->name() == "cudnn"; });
   if (has_cudnn && has_narrow_attention(plan)) guard_masks(plan);
   if (has_cudnn) channels_last_images(plan);
-  const auto places = places_for_constants(shared);
-  if (!places) return places.error();
   if (shared.most_streams > 1) place_side_by_side(plan, shared.most_streams);
-  stream_constants(plan, *places);
+  if (auto placed = place_constants(plan, shared); !placed) return placed.error();
   std::vector<Step> once;
   if (has_cudnn) {
     auto padded = pad_channels(plan, shared.precision == Precision::tf32);

@@ -38,6 +38,7 @@ struct Shared {
   bool measures_streams = false;  ///< a stretch runs on one where that is faster
   bool streams_weights = false;   ///< sends all in each run, though they would fit
   SharedConstants constants;
+  std::shared_ptr<plan::KeptPlans> kept_plans = std::make_shared<plan::KeptPlans>();
   HostCopies copies;
   std::unique_ptr<Uploads> uploads;  ///< null until a plan needs them
 };
@@ -62,6 +63,7 @@ class ReadyPlan : public plan::Executable {
   ~ReadyPlan() override;
 
   const plan::Plan& plan() const override { return plan_; }
+  std::uint64_t bytes() const override { return memory_->bytes(); }
   Result<std::vector<Value>> run(std::span<const Value> inputs, const plan::PlannedRun& run) override;
 
  private:

@@ -88,7 +88,6 @@ class Library {
   virtual ~Library() = default;
 
   virtual std::string_view name() const = 0;
-  virtual std::string version() const = 0;
   virtual bool takes(const plan::StepKind& kind) const = 0;
   /// Error not-supported, with the reason: generated kernels take the step.
   virtual Result<LibraryStep> prepare(const plan::Step& step, const Preparation& preparation) = 0;

@@ -164,10 +164,15 @@ Plan with_room(const Plan& plan, const ConstantPlaces& places) {
 
 }  // namespace
 
+bool lacks_room(const Plan& plan, const ConstantPlaces& places) {
+  return !places.streams_all && needed_bytes(plan, places) > places.bytes &&
+         !candidates_of(plan, least_alone_bytes).empty();
+}
+
 void stream_constants(Plan& plan, const ConstantPlaces& places) {
   if (places.streams_all)
     plan = Streaming(plan, candidates_of(plan, 1)).run();
-  else if (needed_bytes(plan, places) > places.bytes)
+  else if (lacks_room(plan, places))
     plan = with_room(plan, places);
   std::size_t count = 0;
   std::uint64_t bytes = 0;

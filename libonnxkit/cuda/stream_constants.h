@@ -19,6 +19,9 @@ struct ConstantPlaces {
   std::function<bool(std::span<const std::byte>)> is_there;  ///< whether the device has these bytes already
 };
 
+/// Whether constants would be sent for want of memory.
+bool lacks_room(const plan::Plan& plan, const ConstantPlaces& places);
+
 /// Sends constants to the device in each run where they do not all fit beside the values of the plan: each by an upload in front of the step that reads
 /// it, while an earlier one runs. What convolutions, attentions and host steps read stays as it is. Adds a note to the plan.
 void stream_constants(plan::Plan& plan, const ConstantPlaces& places);

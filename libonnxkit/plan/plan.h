@@ -148,6 +148,8 @@ using Takes = std::function<std::optional<std::string>(const Plan& plan, const S
 /// Nodes that a plan is to have as host steps, as Step::nodes names them, each with the reason.
 using HostNodes = std::map<std::string, std::string, std::less<>>;
 
+/// Of its values: those between its steps and its outputs.
+std::uint64_t memory_bytes(const Plan& plan);
 /// Whether the values of the plan, and `more` bytes that a backend holds beside them, fit into a limit of memory; 0: none. Error memory-limit.
 Result<void> check_memory(const Plan& plan, std::uint64_t limit, std::uint64_t more = 0);
 

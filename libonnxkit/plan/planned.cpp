@@ -37,6 +37,11 @@ Value value_of(const ValuesByName& first, const ValuesByName& second, std::strin
   return value ? *value : Value();
 }
 
+template <class T>
+bool is_out_of_memory(const Result<T>& result) {
+  return !result && result.error().diagnostic.code == "out-of-memory";
+}
+
 /// A float64 tensor, alone or inside, as one of the type that the model declares; its content is not looked at.
 void declare(Value& value, const ir::DeclaredType& type) {
   if (type.kind == ir::DeclaredType::Kind::optional && type.element && value.kind != ValueKind::optional)
@@ -151,6 +156,14 @@ void add_to_key(std::string& key, const Value& value, KeyDetail detail) {
 
 }  // namespace
 
+Planned::Planned(std::shared_ptr<const ir::Model> model, const PlannedOptions& options, bool is_rest)
+    : model_(std::move(model)),
+      options_(options),
+      kept_plans_(options.kept_plans ? options.kept_plans : std::make_shared<KeptPlans>()),
+      is_rest_(is_rest) {
+  kept_plans_->add(*this);
+}
+
 std::string Planned::key_of(const std::vector<NamedValue>& given) const {
   std::string key;
   for (const NamedValue& input : given) {
@@ -167,15 +180,32 @@ Result<Planned::Entry*> Planned::entry_for(const std::vector<NamedValue>& given,
       std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) { return entry.key == key; });
   if (known != entries_.end()) {
     entries_.splice(entries_.begin(), entries_, known);
+    entries_.front().use = kept_plans_->next_use();
     return &entries_.front();
   }
+  if (entries_.size() == most_plans) give_up_oldest();
   auto made = make_entry(given, run);
   if (!made) return made.error();
   ++made_;
   made->key = key;
+  made->use = kept_plans_->next_use();
   entries_.push_front(*std::move(made));
-  if (entries_.size() > most_plans) entries_.pop_back();
   return &entries_.front();
+}
+
+std::uint64_t Planned::kept_bytes() const {
+  std::uint64_t bytes = 0;
+  for (const Entry& entry : entries_) bytes += entry.ready->bytes();
+  return bytes;
+}
+
+std::optional<std::uint64_t> Planned::oldest_use() const {
+  if (entries_.empty() || entries_.back().runs) return std::nullopt;
+  return entries_.back().use;
+}
+
+void Planned::give_up_oldest() {
+  if (oldest_use()) entries_.pop_back();
 }
 
 BuildOptions Planned::build_options(const PlannedRun& run) const {
@@ -212,10 +242,11 @@ Result<Planned::Entry> Planned::make_entry(const std::vector<NamedValue>& given,
   const std::vector<NamedValue> inputs = options_.exact ? as_declared(*model_->graph, given) : given;
   constexpr std::size_t most_plans_refused = 16;
   HostNodes& refused = build_options.on_host;
-  for (std::size_t tries = 0;; ++tries) {
+  for (std::size_t tries = 0;;) {
     auto built = build(*model_, inputs, build_options);
     if (!built) return built.error();
     if (auto fits = check_memory(*built, run.request.limits.memory); !fits) return fits.error();
+    kept_plans_->give_up_beyond(run.request.limits.memory, memory_bytes(*built));
     Entry entry;
     if (built->rest) entry.rest = std::make_unique<Planned>(built->rest, options_, true);
     plan_bodies(*built, options_);
@@ -226,7 +257,8 @@ Result<Planned::Entry> Planned::make_entry(const std::vector<NamedValue>& given,
       entry.ready = *std::move(ready);
       return entry;
     }
-    if (refused.size() == known || tries == most_plans_refused) return ready.error();
+    if (is_out_of_memory(ready) && kept_plans_->give_up_oldest()) continue;
+    if (refused.size() == known || tries++ == most_plans_refused) return ready.error();
   }
 }
 
@@ -277,6 +309,16 @@ Result<std::vector<NamedValue>> Planned::run_rest(Entry& entry, const ValuesByNa
   return entry.rest->run(passed, run);
 }
 
+Result<std::vector<Value>> Planned::run_ready(Entry& entry, std::span<const Value> inputs, const PlannedRun& run) {
+  const std::uint64_t limit = run.request.limits.memory;
+  kept_plans_->give_up_beyond(limit, entry.ready->shared_bytes());
+  auto outputs = entry.ready->run(inputs, run);
+  // A profile would have the steps twice.
+  while (is_out_of_memory(outputs) && !run.on_step && kept_plans_->give_up_oldest())
+    outputs = entry.ready->run(inputs, run);
+  return outputs;
+}
+
 Result<std::vector<NamedValue>> Planned::run(const std::vector<NamedValue>& given, const PlannedRun& run) {
   const auto found = entry_for(given, run);
   if (!found) return found.error();
@@ -288,7 +330,9 @@ Result<std::vector<NamedValue>> Planned::run(const std::vector<NamedValue>& give
     const Value* const value = by_name.find(port.name);
     inputs.push_back(value ? *value : Value());
   }
-  auto outputs = entry.ready->run(inputs, run);
+  // Neither it nor those around it may be given up for what its rest and its bodies need.
+  const std::unique_ptr<bool, void (*)(bool*)> running(&(entry.runs = true), [](bool* runs) { *runs = false; });
+  auto outputs = run_ready(entry, inputs, run);
   if (!outputs) return outputs.error();
   std::vector<NamedValue> results;
   for (std::size_t i = 0; i < outputs->size(); ++i) results.push_back({plan.outputs[i].name, std::move((*outputs)[i])});
@@ -313,7 +357,9 @@ PlannedSession::PlannedSession(std::shared_ptr<const ir::Model> model, PlannedOp
     : original_(std::move(model)),
       options_(std::move(options)),
       inputs_(exec::describe_inputs(*original_->graph)),
-      outputs_(exec::describe_outputs(*original_->graph)) {}
+      outputs_(exec::describe_outputs(*original_->graph)) {
+  if (!options_.kept_plans) options_.kept_plans = std::make_shared<KeptPlans>();
+}
 
 Result<void> PlannedSession::prepare(std::string arithmetic) {
   return guarded([&] { return prepare_plan(std::move(arithmetic)); });

@@ -11,6 +11,7 @@
 
 #include "libonnxkit/exec/backend.h"
 #include "libonnxkit/plan/build.h"
+#include "libonnxkit/plan/kept_plans.h"
 #include "libonnxkit/plan/values_by_name.h"
 
 // What every backend that runs plans does with a model, whatever its steps run on: it makes plans for the sizes that come, keeps the last ones, and
@@ -45,6 +46,10 @@ class Executable {
   virtual ~Executable() = default;
 
   virtual const Plan& plan() const = 0;
+  /// That it alone holds, from its first run on.
+  virtual std::uint64_t bytes() const = 0;
+  /// Of what plans of its session have in common.
+  virtual std::uint64_t shared_bytes() const { return 0; }
   /// Inputs in the order of the plan's, outputs likewise.
   virtual Result<std::vector<Value>> run(std::span<const Value> inputs, const PlannedRun& run) = 0;
 };
@@ -65,6 +70,7 @@ struct PlannedOptions {
   Takes takes = {};                                ///< null: all that lowerings emit
   std::optional<std::string> fault = {};           ///< of the model, as BuildOptions have it
   std::shared_ptr<const ir::Model> original = {};  ///< likewise
+  std::shared_ptr<KeptPlans> kept_plans = {};      ///< null: those of this session alone
   /// Adds to `refused` the nodes of steps that turn out not to run, with precision and layout as they are now, and fails then: the plan is made anew
   /// with these nodes on the host. Other errors are final.
   std::function<Result<std::unique_ptr<Executable>>(Plan, HostNodes& refused)> make;
@@ -73,8 +79,10 @@ struct PlannedOptions {
 /// A model and the plans for the sizes that it was run with. The options outlive it.
 class Planned {
  public:
-  Planned(std::shared_ptr<const ir::Model> model, const PlannedOptions& options, bool is_rest = false)
-      : model_(std::move(model)), options_(options), is_rest_(is_rest) {}
+  Planned(std::shared_ptr<const ir::Model> model, const PlannedOptions& options, bool is_rest = false);
+  Planned(const Planned&) = delete;
+  Planned& operator=(const Planned&) = delete;
+  ~Planned() { kept_plans_->remove(*this); }
 
   /// The outputs of the model by name. `given` has a value for each input.
   Result<std::vector<NamedValue>> run(const std::vector<NamedValue>& given, const PlannedRun& run);
@@ -87,25 +95,35 @@ class Planned {
   /// Makes the plan for such inputs, within the limits of this run.
   Result<void> prepare(const std::vector<NamedValue>& given, const PlannedRun& run);
 
+  /// That its plans hold, without those of their rests and bodies.
+  std::uint64_t kept_bytes() const;
+  /// When the plan was used that was not used for longest; nothing where all run.
+  std::optional<std::uint64_t> oldest_use() const;
+  void give_up_oldest();
+
  private:
   static constexpr std::size_t most_plans = 8;
   struct Entry {
     std::string key;
     std::unique_ptr<Executable> ready;
     std::unique_ptr<Planned> rest;
+    std::uint64_t use = 0;  ///< when it was used last
+    bool runs = false;
   };
 
   std::string key_of(const std::vector<NamedValue>& given) const;
   /// `run`: which asks, and whose limits hold while a plan is made; one that needs more memory is not made ready.
   Result<Entry*> entry_for(const std::vector<NamedValue>& given, const PlannedRun& run);
   BuildOptions build_options(const PlannedRun& run) const;
-  /// As often as the backend refuses further nodes.
+  /// As often as the backend refuses further nodes. Other plans are given up where memory is short.
   Result<Entry> make_entry(const std::vector<NamedValue>& given, const PlannedRun& run);
+  Result<std::vector<Value>> run_ready(Entry& entry, std::span<const Value> inputs, const PlannedRun& run);
   Result<std::vector<NamedValue>> run_rest(Entry& entry, const ValuesByName& given,
                                            const std::vector<NamedValue>& results, const PlannedRun& run);
 
   std::shared_ptr<const ir::Model> model_;
   const PlannedOptions& options_;
+  std::shared_ptr<KeptPlans> kept_plans_;
   bool is_rest_;
   std::size_t made_ = 0;
   std::list<Entry> entries_;  ///< the last used first

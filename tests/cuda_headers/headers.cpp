@@ -22,7 +22,6 @@ SAME(driver.device_get_count, cuDeviceGetCount);
 SAME(driver.device_get, cuDeviceGet);
 SAME(driver.device_get_name, cuDeviceGetName);
 SAME(driver.device_get_attribute, cuDeviceGetAttribute);
-SAME(driver.device_total_mem, cuDeviceTotalMem_v2);
 SAME(driver.device_primary_ctx_retain, cuDevicePrimaryCtxRetain);
 SAME(driver.device_primary_ctx_release, cuDevicePrimaryCtxRelease_v2);
 SAME(driver.ctx_push_current, cuCtxPushCurrent_v2);
@@ -69,7 +68,6 @@ SAME(nvrtc.get_ptx, nvrtcGetPTX);
 
 static_assert(driver_success == CUDA_SUCCESS);
 static_assert(driver_out_of_memory == CUDA_ERROR_OUT_OF_MEMORY);
-static_assert(attribute_multiprocessors == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
 static_assert(attribute_major == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
 static_assert(attribute_minor == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
 static_assert(stream_non_blocking == CU_STREAM_NON_BLOCKING);

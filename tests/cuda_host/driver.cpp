@@ -304,12 +304,6 @@ EXPORT int cuDeviceGetAttribute(int* value, int attribute, int) {
   return call.status();
 }
 
-EXPORT int cuDeviceTotalMem_v2(std::size_t* bytes, int) {
-  const Call call("cuDeviceTotalMem_v2");
-  *bytes = driver().total;
-  return call.status();
-}
-
 EXPORT int cuDevicePrimaryCtxRetain(void** context, int) {
   const Call call("cuDevicePrimaryCtxRetain", out_of_memory);
   if (call) return call.status();

@@ -5,6 +5,8 @@
 """
 import argparse
 import collections
+import hashlib
+import math
 import os
 import pathlib
 import struct
@@ -84,6 +86,18 @@ g (float[4, 200] x) => (float[4, 200] y) {
   y = MatMul (e, w0)
 }
 """
+# Three matrices, and values of as many rows as the caller likes.
+ROWS = """<ir_version: 8, opset_import: ["" : 17]>
+g (float[N, 200] x) => (float[N, 200] y) {
+  shape = Constant <value = int64[2] {200, 200}> ()
+  w0 = ConstantOfShape <value = float[1] {0.125}> (shape)
+  w1 = ConstantOfShape <value = float[1] {0.25}> (shape)
+  w2 = ConstantOfShape <value = float[1] {0.5}> (shape)
+  a = MatMul (x, w0)
+  b = MatMul (a, w1)
+  y = MatMul (b, w2)
+}
+"""
 # A product that perturbed runs give to the device.
 PRODUCT = """<ir_version: 8, opset_import: ["" : 17]>
 g (float[64, 1024] x, float[1024, 1024] w) => (float[64, 1024] y) {
@@ -93,6 +107,8 @@ g (float[64, 1024] x, float[1024, 1024] w) => (float[64, 1024] y) {
 # These calls give back what was taken: their failure need not be one of the run, but nothing may be left behind it.
 GIVE_BACK = {"cuMemFree_v2", "cuMemFreeHost", "cuStreamDestroy_v2", "cuGraphExecDestroy", "cuGraphDestroy", "cuModuleUnload", "cuCtxPopCurrent_v2",
              "cuDevicePrimaryCtxRelease_v2", "nvrtcDestroyProgram", "cuEventDestroy_v2"}
+# What loads the code of kernels: where it was kept and the driver does not take it, it is compiled anew.
+LOADS = {"cuModuleLoadData", "cuModuleGetFunction"}
 
 
 class Runner:
@@ -136,7 +152,8 @@ def each_call_fails_once(suite, run, title, wanted, plans=1, options="", **what)
             done = run(options=options, FAIL=f"{name}:{number}", **what)
             place = [at for at, call in enumerate(calls) if call == name][number - 1]
             gives_back = name in GIVE_BACK or (name == "cuCtxPushCurrent_v2" and calls[place + 1] in GIVE_BACK)
-            may_end_well = gives_back or place > end_of_run(calls, plans)
+            was_kept = name in LOADS and "nvrtcCompileProgram" not in calls
+            may_end_well = gives_back or was_kept or place > end_of_run(calls, plans)
             fault = "" if done.returncode == 0 and may_end_well else refused(done)
             suite.check(f"{title}: {name} fails the {number}. time", fault)
 
@@ -210,6 +227,36 @@ def weights(suite, run):
     suite.check("weights in too few bytes", refused(run(MEMORY=200_000, **what), "not enough memory", "200000"))
 
 
+def varint(number):
+    low, rest = number % 128, number // 128
+    return bytes([low]) if rest == 0 else bytes([low | 128]) + varint(rest)
+
+
+def tensor(dims):
+    """A TensorProto of float ones."""
+    raw = struct.pack("<f", 1) * math.prod(dims)
+    return b"".join(b"\x08" + varint(size) for size in dims) + b"\x10\x01\x4a" + varint(len(raw)) + raw
+
+
+def kept_plans(suite, run):
+    """Plans of earlier sizes go where a new one finds no memory, or would have to send its weights in each run."""
+    folder = run.folder / "rows"
+    folder.mkdir()
+    model = folder / "model.onnxtxt"
+    model.write_text(ROWS)
+    rows = (400, 390, 380, 10, 370)
+    for number, count in enumerate(rows):
+        data = folder / f"test_data_set_{number}"
+        data.mkdir()
+        (data / "input_0.pb").write_bytes(tensor((count, 200)))
+    for memory in (3_000_000, 2_000_000):
+        alone = run("-v", model=model, inputs=("--dim", "N=400"), MEMORY=memory)
+        suite.check(f"one plan in {memory} bytes", "" if alone.returncode == 0 and "each run sends" not in alone.stderr else alone.stderr)
+        done = run(model, "-b", "cuda,reference", "--set", folder, "--verbose", command="diff", MEMORY=memory)
+        fault = done.stdout + done.stderr if done.returncode or "each run sends" in done.stdout + done.stderr else ""
+        suite.check(f"plans of {len(rows)} sizes in {memory} bytes", fault)
+
+
 def samples(suite, run):
     """Of products for which the device has no room the host makes them."""
     model = run.folder / "product.onnxtxt"
@@ -247,9 +294,17 @@ def cache_on_disk(suite, run):
         done, calls = calls_of(run, "")
         fault = done.stderr if done.returncode else "" if "nvrtcCompileProgram" in calls else "the damaged file was used"
         suite.check(f"a file of the cache is {what}", fault or ("" if files[0].read_bytes() == whole else "the file was not mended"))
+    garbage = b"x" * 5000
+    files[0].write_bytes(whole[:16] + hashlib.sha256(garbage).digest() + garbage)
+    done, calls = calls_of(run, "")
+    fault = done.stderr if done.returncode else "" if "nvrtcCompileProgram" in calls else "nothing was compiled"
+    suite.check("whole code that the driver refuses is compiled anew", fault or ("" if files[0].read_bytes() == whole else "and not kept"))
+    _, calls = calls_of(run, "", VERSION=13010)
+    suite.check("another driver gets its own code", "" if "nvrtcCompileProgram" in calls else "the code of the other was used")
     (run.folder / "file").write_text("")
-    done = run(options=f":cache={run.folder / 'file'}")
-    suite.check("a cache that cannot be written", done.stderr if done.returncode else "")
+    done = run("-v", options=f":cache={run.folder / 'file'}")
+    wanted = f'not kept for the next session: "{run.folder / "file"}": '
+    suite.check("a cache that cannot be written", done.stderr if done.returncode or wanted not in done.stderr else "")
 
 
 def main():
@@ -270,6 +325,7 @@ def main():
         branches(suite, run)
         float8(suite, run)
         weights(suite, run)
+        kept_plans(suite, run)
         samples(suite, run)
         profiles(suite, run)
         positions(suite, run)  # whose kernels are in the cache, too, from then on

@@ -328,7 +328,13 @@ EXPORT Status cublasLtMatmulPreferenceSetAttribute(Preference preference, Prefer
   return matrix >= 0 && matrix < 4 ? assign(p.alignment[matrix], value, bytes) : invalid_value;
 }
 
-/// The algorithm holds what it was chosen for: the description and the alignment of the matrices.
+/// Of a pointer, up to 256.
+std::uint64_t alignment_of(const void* pointer) {
+  const auto address = reinterpret_cast<std::uintptr_t>(pointer) | 256U;
+  return address & (~address + 1);
+}
+
+/// The algorithm holds what it was chosen for: the description and the alignment of the matrices and of the bias.
 EXPORT Status cublasLtMatmulAlgoGetHeuristic(Handle handle, Operation operation, Layout a, Layout b, Layout c, Layout d,
                                              Preference preference, int most, HeuristicResult* results, int* found) {
   if (!is_live(handle) || !is_live(preference) || most < 1) return invalid_value;
@@ -340,6 +346,7 @@ EXPORT Status cublasLtMatmulAlgoGetHeuristic(Handle handle, Operation operation,
   result.workspace = workspace_of(p);
   result.algorithm.data[0] = p.hash();
   for (int i = 0; i < 4; ++i) result.algorithm.data[1 + i] = wishes.alignment[i];
+  result.algorithm.data[5] = has_bias(p.operation) ? alignment_of(p.operation.bias) : 1;
   results[0] = result;
   *found = 1;
   return success;
@@ -358,6 +365,8 @@ EXPORT Status cublasLtMatmul(Handle handle, Operation operation, const void* alp
   const void* matrices[] = {a, b, c, d};
   for (int i = 0; i < 4; ++i)
     if (!onnxkit::cuda_libraries::is_aligned(matrices[i], algorithm->data[1 + i])) return invalid_value;
+  if (has_bias(p.operation) && !onnxkit::cuda_libraries::is_aligned(p.operation.bias, algorithm->data[5]))
+    return invalid_value;
   const bool is_double = static_cast<DataType>(p.operation.scale) == DataType::f64;
   const auto number = [&](const void* at) {
     return onnxkit::cuda_libraries::element(is_double ? ElementType::float64 : ElementType::float32, at, 0);

@@ -127,6 +127,19 @@ TEST_CASE("batches go by one stride, factors may repeat, and a few calls go thro
         "more batches than a few calls go through");
 }
 
+TEST_CASE("calls through several axes are aligned as the least aligned of them") {
+  Bench bench;
+  constexpr std::int64_t order[] = {3, 0, 1, 2, 4};
+  const View a = plan::permuted(bench.scene.make(ElementType::float32, {2, 16, 8, 3, 33}), order);
+  const View b = plan::broadcast_to(bench.scene.make(ElementType::float32, {2, 1, 33, 64}), Dims{3, 2, 16, 33, 64});
+  const View bias = plan::broadcast_to(bench.scene.make(ElementType::float32, {3, 1, 1, 1, 65}), Dims{3, 2, 16, 8, 65});
+  const View d = bench.scene.make(ElementType::float32, {3, 2, 16, 8, 64});
+  const Expression add = epilogue([](auto& e, auto x) { e.apply(Operation::add, x, e.input(1, Lane::f32)); });
+  CHECK(cuda::layout_of(bench.step({a, b}, d))->outer == Dims{3, 2});
+  CHECK(bench.outcome(bench.step({a, b}, d)) == "cublaslt");
+  CHECK(bench.outcome(bench.step({a, b, plan::sliced(bias, 4, 0, 1, 64)}, d, add)) == "cublaslt, bias");
+}
+
 TEST_CASE("bias, addend, factors and activations go into the call") {
   Bench bench;
   const View a = bench.scene.make(ElementType::float32, {4, 6}), b = bench.scene.make(ElementType::float32, {6, 5});

@@ -324,11 +324,6 @@ class CublasLt : public Library {
 
   std::string_view name() const override { return "cublaslt"; }
   bool takes(const plan::StepKind& kind) const override { return kind == plan::product_step; }
-  std::string version() const override {
-    const std::size_t version = session_->functions.version();
-    constexpr std::size_t major = 10000, minor = 100;
-    return fmt::format("{}.{}.{}", version / major, version % major / minor, version % minor);
-  }
   Result<LibraryStep> prepare(const plan::Step& step, const Preparation& preparation) override;
 
  private:
@@ -442,12 +437,15 @@ Result<Description> CublasLt::describe(const plan::Step& step, const Preparation
 
 void set_alignments(Description& description, const plan::Step& step, const plan::Plan& plan) {
   const ProductLayout& layout = description.layout;
-  // Calls that begin behind a view's first element are aligned to its elements, for all that is known here.
+  // Calls begin in multiples of the outer strides behind a view's first element.
   const auto alignment = [&](const View& view, std::size_t number) {
-    View first = view;
-    if (layout.calls() > 1) first.offset += layout.offset(number, 1);
-    return layout.calls() == 1 ? alignment_of(plan, view)
-                               : std::min(alignment_of(plan, view), alignment_of(plan, first));
+    std::uint32_t least = alignment_of(plan, view);
+    for (const std::int64_t stride : layout.outer_strides[number]) {
+      View next = view;
+      next.offset += stride;
+      least = std::min(least, alignment_of(plan, next));
+    }
+    return least;
   };
   description.alignment_d = alignment(step.outputs[0], 0);
   description.alignment_a = alignment(step.inputs[layout.is_swapped ? 1 : 0], layout.is_swapped ? 2 : 1);

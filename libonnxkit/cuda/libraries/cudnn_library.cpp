@@ -165,11 +165,6 @@ class Cudnn : public Library {
   bool takes(const plan::StepKind& kind) const override {
     return kind == plan::convolution_step || kind == plan::attention_step || kind == plan::product_step;
   }
-  std::string version() const override {
-    const std::size_t version = session_->functions.version();
-    constexpr std::size_t major = 10000, minor = 100;
-    return fmt::format("{}.{}.{}", version / major, version % major / minor, version % minor);
-  }
   Result<LibraryStep> prepare(const plan::Step& step, const Preparation& preparation) override;
 
  private:

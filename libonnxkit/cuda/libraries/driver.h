@@ -32,7 +32,6 @@ using DriverGraph = DriverGraphOpaque*;
 using DriverExec = DriverExecOpaque*;
 using DriverEvent = DriverEventOpaque*;
 
-inline constexpr int attribute_multiprocessors = 16;
 inline constexpr int attribute_major = 75;
 inline constexpr int attribute_minor = 76;
 inline constexpr unsigned stream_non_blocking = 1;
@@ -50,7 +49,6 @@ struct DriverFunctions {
   DriverStatus (*device_get)(DriverDevice* device, int number);
   DriverStatus (*device_get_name)(char* name, int size, DriverDevice device);
   DriverStatus (*device_get_attribute)(int* value, int attribute, DriverDevice device);
-  DriverStatus (*device_total_mem)(std::size_t* bytes, DriverDevice device);
   DriverStatus (*device_primary_ctx_retain)(DriverContext* context, DriverDevice device);
   DriverStatus (*device_primary_ctx_release)(DriverDevice device);
   DriverStatus (*ctx_push_current)(DriverContext context);
@@ -96,7 +94,6 @@ void for_each_driver_function(Functions& f, Show show) {
   show(f.device_get, "cuDeviceGet");
   show(f.device_get_name, "cuDeviceGetName");
   show(f.device_get_attribute, "cuDeviceGetAttribute");
-  show(f.device_total_mem, "cuDeviceTotalMem_v2");
   show(f.device_primary_ctx_retain, "cuDevicePrimaryCtxRetain");
   show(f.device_primary_ctx_release, "cuDevicePrimaryCtxRelease_v2");
   show(f.ctx_push_current, "cuCtxPushCurrent_v2");

@@ -29,7 +29,6 @@ struct ProductLayout {
   std::int64_t calls() const { return plan::element_count(outer); }
   /// Where call number `call` begins in view number `view`, in elements.
   std::int64_t offset(std::size_t view, std::int64_t call) const;
-  std::int64_t batch_stride(std::size_t view) const { return batch_strides[view]; }
   plan::Dims batch_strides;  ///< by view
 };
 

@@ -1,7 +1,9 @@
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/core.h>
 
+#include "libonnxkit/base/dtype/dtype.h"
 #include "libonnxkit/cuda/text/axes.h"
 #include "libonnxkit/cuda/text/parameters.h"
 #include "libonnxkit/cuda/text/tiles.h"
@@ -43,6 +45,17 @@ struct Convolution {
   }
 };
 
+/// Whether no weight is infinite or NaN; what only the run tells may be.
+bool has_finite_weights(const Convolution& c, const Preparation& preparation) {
+  const View& weights = c.step.inputs[1];
+  if (plan::lane_of(weights.type) == Lane::i64) return true;
+  if (!preparation.is_constant(weights)) return false;
+  const Tensor& content = preparation.plan.constants[preparation.plan.buffers[weights.buffer].index];
+  std::vector<double> numbers(static_cast<std::size_t>(content.size()));
+  decode(content.type(), content.bytes(), std::span<double>(numbers));
+  return std::all_of(numbers.begin(), numbers.end(), [](double number) { return std::isfinite(number); });
+}
+
 /// One channel of a group: a thread for each element of the output.
 Result<Launch> write_depthwise(const Convolution& c, const Preparation& preparation) {
   const OrderedLoop loop(c.to);
@@ -57,9 +70,13 @@ Result<Launch> write_depthwise(const Convolution& c, const Preparation& preparat
   launch.text = c.head(preparation) + fmt::format("  using Number = {};\n", lane_type(c.lane)) + loop.begin() +
                 c.window.starts(c.to, "    ");
   if (c.out_channels != 1) launch.text += fmt::format("    const Index channel = c1 / {};\n", c.out_channels);
-  launch.text += "    Number sum = 0;\n" + c.window.begin_taps(c.from, "    ");
-  launch.text += fmt::format("{}sum += {} * {};\n", std::string(4 + 2 * c.axes(), ' '),
-                             loaded(c.from.type, c.lane, fmt::format("x0[{}]", c.window.place(c.from, "c0", channel))),
+  // Zeros around the image times an infinite weight are NaN.
+  const std::string inside = has_finite_weights(c, preparation) ? "" : c.window.inside(c.from, c.to);
+  std::string pixel = loaded(c.from.type, c.lane, fmt::format("x0[{}]", c.window.place(c.from, "c0", channel)));
+  if (!inside.empty()) pixel = fmt::format("({} ? {} : Number(0))", inside, pixel);
+  launch.text += "    Number sum = 0;\n";
+  launch.text += inside.empty() ? c.window.begin_taps(c.from, "    ") : c.window.begin_all_taps("    ");
+  launch.text += fmt::format("{}sum += {} * {};\n", std::string(4 + 2 * c.axes(), ' '), pixel,
                              loaded(c.weights.type, c.lane, fmt::format("x1[{}]", place_text(taps, weight_strides))));
   launch.text += c.window.end_taps("    ") + result->statements +
                  fmt::format("    y[{}] = {};\n", loop.place(c.to), stored(c.to.type, result->lane, result->result)) +

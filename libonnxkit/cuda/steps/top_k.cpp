@@ -12,6 +12,7 @@ Result<std::vector<Launch>> write_top_k(const plan::Step& step, const Preparatio
   if (const auto fits = check_types(step); !fits) return fits.error();
   const View& from = step.inputs[0];
   const std::int64_t n = from.dims.back(), k = step.outputs[0].dims.back();
+  if (auto ends = check_work(from.size(), n, "comparisons"); !ends) return ends.error();
   const bool is_largest = static_cast<const plan::TopKParameters&>(*step.parameters).is_largest;
   const LinearLoop loop(from.size());
   const bool is_real = plan::lane_of(from.type) != Lane::i64;

@@ -49,6 +49,13 @@ Result<void> check_types(const plan::Step& step) {
   return {};
 }
 
+Result<void> check_work(std::int64_t threads, std::int64_t each, std::string_view what) {
+  constexpr std::int64_t most = std::int64_t{1} << 36;  // some hundredths of a second, by estimate
+  if (each == 0 || threads <= most / each) return {};
+  return make_error("not-supported",
+                    fmt::format("a kernel of {} times {} {}, more than {} in all", threads, each, what, most));
+}
+
 plan::Lane number_lane(const plan::Step& step) {
   const plan::Lane in = plan::lane_of(step.inputs[0].type), out = plan::lane_of(step.outputs[0].type);
   return in == plan::Lane::f64 || out == plan::Lane::f64 ? plan::Lane::f64 : in;

@@ -17,14 +17,23 @@ std::string Window::starts(const plan::View& output, std::string_view indent) co
   return text;
 }
 
+std::string Window::begin_loop(std::size_t axis, std::string_view indent) const {
+  return fmt::format("{0}for (int t{1} = 0; t{1} < {2}; ++t{1}) {{\n{0}  const Index i{1} = start{1} + t{1} * {3};\n",
+                     indent, axis, kernel[axis], dilations[axis]);
+}
+
 std::string Window::begin_taps(const plan::View& image, std::string_view indent) const {
   std::string text, inner(indent);
   for (std::size_t i = 0; i < kernel.size(); ++i, inner += "  ") {
-    text +=
-        fmt::format("{0}for (int t{1} = 0; t{1} < {2}; ++t{1}) {{\n{0}  const Index i{1} = start{1} + t{1} * {3};\n",
-                    inner, i, kernel[i], dilations[i]);
+    text += begin_loop(i, inner);
     text += fmt::format("{0}  if (i{1} < 0 || i{1} >= {2}) continue;\n", inner, i, image.dims[i + 2]);
   }
+  return text;
+}
+
+std::string Window::begin_all_taps(std::string_view indent) const {
+  std::string text, inner(indent);
+  for (std::size_t i = 0; i < kernel.size(); ++i, inner += "  ") text += begin_loop(i, inner);
   return text;
 }
 

@@ -14,11 +14,16 @@ struct Window {
   std::string starts(const plan::View& output, std::string_view indent) const;
   /// Loops over the window's elements within the image: i0, i1 ... in the image, t0, t1 ... in the window.
   std::string begin_taps(const plan::View& image, std::string_view indent) const;
+  /// The same over all elements of the window, in the image or not.
+  std::string begin_all_taps(std::string_view indent) const;
   std::string end_taps(std::string_view indent) const;
   /// The place of i0, i1 ... in an image.
   std::string place(const plan::View& image, const std::string& n, const std::string& c) const;
   /// Conditions that i0, i1 ... lie within the image; empty when they always do.
   std::string inside(const plan::View& image, const plan::View& output) const;
+
+ private:
+  std::string begin_loop(std::size_t axis, std::string_view indent) const;
 };
 
 /// A loop over all elements of a view with a coordinate for each axis of more than one, c0, c1 ...; neighbouring threads along the smallest stride.

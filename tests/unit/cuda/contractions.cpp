@@ -1,6 +1,8 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <cstring>
+#include <limits>
 
 #include "tests/unit/cuda/random_steps.h"
 
@@ -111,6 +113,7 @@ HostStep random_convolution(Random& random, std::size_t axes, std::int64_t group
   if (has_epilogue) step.inputs.push_back(random.view(2, type, out, true));
   HostStep result(step);
   random.fill(result, false);
+  if (random.one_in(2)) result.make_constant(1);
   return result;
 }
 
@@ -311,6 +314,38 @@ TEST_CASE("generated convolutions of one to three axes, in groups and depthwise"
                                        type, i % 2 == 0));
   }
   check(steps, convolution_faults);
+}
+
+TEST_CASE("generated depthwise convolutions with an infinite weight over padding") {
+  Random random(20);
+  for (const bool is_constant : {false, true}) {
+    auto p = std::make_shared<plan::ConvolutionParameters>();
+    p->groups = 3;
+    p->strides = p->dilations = {1, 1};
+    p->pads = {1, 1, 1, 1};
+    constexpr std::uint32_t weights = 1;
+    plan::Step step{.kind = plan::convolution_step,
+                    .inputs = {HostStep::view(0, ElementType::float32, {1, 3, 5, 5}),
+                               HostStep::view(weights, ElementType::float32, {3, 1, 3, 3})},
+                    .outputs = {HostStep::view(2, ElementType::float32, {1, 3, 5, 5})},
+                    .parameters = p};
+    HostStep one(step);
+    random.fill(one, false);
+    const float infinite = std::numeric_limits<float>::infinity();
+    std::memcpy(one.memory[weights].data(), &infinite, sizeof infinite);
+    if (is_constant) one.make_constant(weights);
+    HostProgram program;
+    program.add(one);
+    REQUIRE(program.compile() == "");
+    REQUIRE(program.run(one) == "");
+    // The first tap of the first channel meets padding above and on the left.
+    std::int64_t faults = 0;
+    for_each_element(step.outputs[0].dims, [&](const Dims& at) {
+      const double y = one.real(step.outputs[0], place_of(step.outputs[0], at));
+      faults += at[1] == 0 ? (at[2] == 0 || at[3] == 0 ? !std::isnan(y) : !std::isinf(y)) : !std::isfinite(y);
+    });
+    CHECK(faults == 0);
+  }
 }
 
 TEST_CASE("generated convolutions of all tile sizes") {

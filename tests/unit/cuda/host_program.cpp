@@ -112,6 +112,20 @@ HostStep::HostStep(plan::Step given) : step(std::move(given)) {
     plan.buffers[b] = {plan::Home::arena, ElementType::undefined, memory[b].size(), offset, 0};
     offset += (memory[b].size() + 255) / 256 * 256;
   }
+  write();
+}
+
+void HostStep::make_constant(std::size_t input) {
+  const plan::View& view = step.inputs[input];
+  const std::vector<std::byte>& bytes = memory[view.buffer];
+  const auto count = static_cast<std::int64_t>(bytes.size()) * 8 / storage_bits(view.type);
+  plan.buffers[view.buffer].home = plan::Home::constant;
+  plan.buffers[view.buffer].index = plan.constants.size();
+  plan.constants.push_back(*Tensor::from_bytes(view.type, {count}, bytes));
+  write();
+}
+
+void HostStep::write() {
   const cuda::Preparation preparation{.plan = plan};
   const auto write = cuda::step_registry().find(step.kind);
   if (!write) {

@@ -26,6 +26,11 @@ class HostStep {
   std::string error;
 
   double real(const plan::View& view, std::int64_t at) const;  ///< of the element at this place of the buffer
+  /// The kernels see what the buffer of this input holds now.
+  void make_constant(std::size_t input);
+
+ private:
+  void write();
 };
 
 /// Kernels that are compiled together.
