@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/core.h>
+
 #include "checker/collector.h"
 #include "libonnxkit/ir/scope.h"
 #include "libonnxkit/ir/tensor/tensors.h"
@@ -143,7 +145,19 @@ std::shared_ptr<const ir::Model> Subject::shared_part(ir::Model part) const {
   return {held, &held->model};
 }
 
-void Subject::adopt_constants(const Subject& other) { added_.insert(other.added_.begin(), other.added_.end()); }
+void Subject::adopt_additions(const Subject& other) {
+  added_.insert(other.added_.begin(), other.added_.end());
+  origins_.insert(other.origins_.begin(), other.origins_.end());
+}
+
+const std::string& Subject::origin_of(const std::string& title) const {
+  const auto made = origins_.find(title);
+  return made == origins_.end() ? title : made->second;
+}
+
+Text Subject::name_beside(std::size_t at, std::string_view written) {
+  return model_.keep(fmt::format("{} ({})", origin_of(node_title(graph(), graph().nodes[at])), written));
+}
 
 std::vector<std::shared_ptr<const MappedFile>> Subject::files() const {
   std::vector<std::shared_ptr<const MappedFile>> files = model_.files;
@@ -153,7 +167,14 @@ std::vector<std::shared_ptr<const MappedFile>> Subject::files() const {
 }
 
 void Subject::splice(ir::Patch patch) {
-  ir::splice(*model_.graph, std::move(patch));
+  std::vector<std::string> titles;
+  for (const ir::Node& node : graph().nodes) titles.push_back(node_title(graph(), node));
+  const ir::Splice done = ir::splice(*model_.graph, std::move(patch));
+  for (const std::size_t at : done.changed) {
+    if (done.origin[at] >= titles.size()) continue;
+    const std::string &before = titles[done.origin[at]], now = node_title(graph(), graph().nodes[at]);
+    if (now != before) origins_.try_emplace(now, origin_of(before));
+  }
   drop_unused();
   refresh();
 }
