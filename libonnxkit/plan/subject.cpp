@@ -120,6 +120,11 @@ std::optional<std::vector<std::int64_t>> Subject::integers(ir::ValueId id) const
 
 ir::ValueId Subject::add_constant(ir::Patch& patch, std::string_view stem, const Tensor& content) {
   const ir::ValueId id = patch.value(fresh_name(stem));
+  set_constant(patch, id, content);
+  return id;
+}
+
+void Subject::set_constant(ir::Patch& patch, ir::ValueId id, const Tensor& content) {
   ir::Tensor tensor;
   tensor.dims = content.dims();
   tensor.data_type = static_cast<std::int32_t>(content.type());
@@ -129,7 +134,6 @@ ir::ValueId Subject::add_constant(ir::Patch& patch, std::string_view stem, const
   tensor.raw_data = Text(raw);
   if (!bytes.empty()) added_.emplace(raw.data(), content);
   patch.add_initializer(id, std::move(tensor));
-  return id;
 }
 
 std::shared_ptr<const ir::Model> Subject::shared_part(ir::Model part) const {

@@ -96,6 +96,8 @@ class Subject {
   void splice(ir::Patch patch);
   /// A new initializer in a patch, whose bytes are those of `content`.
   ir::ValueId add_constant(ir::Patch& patch, std::string_view stem, const Tensor& content);
+  /// Makes an initializer of a value that no node writes behind the patch.
+  void set_constant(ir::Patch& patch, ir::ValueId id, const Tensor& content);
   /// A part of the model, such as `ir::extract` makes, that keeps alive what add_constant() added and the part reads.
   std::shared_ptr<const ir::Model> shared_part(ir::Model part) const;
   /// Content that was added to another subject and that this one's model reads, and what is known of nodes that were.
