@@ -277,6 +277,16 @@ TEST_CASE("what a loop repeats is one step with its calls") {
   CHECK(profile->steps[2].calls == 1);
 }
 
+TEST_CASE("a plan without steps says so") {
+  const auto owner =
+      std::make_shared<const Model>(parse_model(opset_17 + "g (float[0] x) => (float[0] y) { y = Relu (x) }"));
+  const auto session = all_backends().find("cpu", {})->make({})->load({.model = {owner, &owner->ir()}}, {});
+  REQUIRE(session);
+  const auto profile = (*session)->profile({.inputs = {{"x", floats({0}, {})}}});
+  REQUIRE(!profile);
+  CHECK(profile.error().diagnostic.message == "the plan has no steps");
+}
+
 TEST_CASE("recorded outputs have no steps") {
   const auto session = all_backends().find("recorded", {})->make({})->load({.recorded = {{{"y", floats({1})}}}}, {});
   REQUIRE(session);
