@@ -72,7 +72,8 @@ std::string attribute_text(const ir::Attribute& attribute, const InferTraits& tr
   if (const ir::Tensor* tensor = attribute.tensor()) value = tensor_text(*tensor);
   if (const auto* type = attribute.as<std::unique_ptr<ir::DeclaredType>>(); type && *type)
     value = declared_type_text(**type);
-  if (const ir::Graph* graph = attribute.graph()) value = fmt::format("graph of {} nodes", graph->nodes.size());
+  if (const ir::Graph* graph = attribute.graph())
+    value = fmt::format("graph of {} node{}", graph->nodes.size(), graph->nodes.size() == 1 ? "" : "s");
   return fmt::format("{} = {}", name, value);
 }
 

@@ -12,6 +12,7 @@
 #include "checker/infer/input_types.h"
 #include "libonnxkit/ir/scope.h"
 #include "libonnxkit/ir/uses.h"
+#include "libonnxkit/spec/function_index.h"
 
 namespace onnxkit::benching {
 namespace {
@@ -35,9 +36,11 @@ class GraphCosts {
     inferred_ = checker::infer_types(model, table, options, collector);
     const auto found = inferred_.graphs.find(&graph_);
     info_ = found == inferred_.graphs.end() ? nullptr : &found->second;
+    const spec::FunctionIndex functions(model);
     for (const ir::Node& node : graph_.nodes) {
       const checker::InferTraits& traits = checker::traits_of(node, model.opset_imports, table);
-      products_.push_back(info_ ? checker::multiply_adds(traits, node, *info_, inferred_.dims) : Dim());
+      const bool is_counted = info_ && !functions.find(node);  // nobody adds up what bodies of functions multiply
+      products_.push_back(is_counted ? checker::multiply_adds(traits, node, *info_, inferred_.dims) : Dim());
       gathers_.push_back(std::any_of(traits.inputs.begin(), traits.inputs.end(), [](const checker::InputRole& role) {
         return role.role == checker::Role::index || role.role == checker::Role::index_nd;
       }));
@@ -70,13 +73,20 @@ class GraphCosts {
   std::vector<bool> gathers_;
 };
 
-/// Which step computes each node.
+/// A node that a step computes, and how much of its work.
+struct NodeShare {
+  std::size_t node = 0;
+  double share = 1;
+};
+
+/// Which steps compute each node.
 class Owners {
  public:
   Owners(const GraphCosts& costs, const ir::Uses& uses, std::span<const exec::StepTime> steps)
       : costs_(costs),
         uses_(uses),
         owner_(costs.graph().nodes.size(), none),
+        helpers_(owner_.size()),
         fuses_(steps.size(), false),
         has_contraction_(steps.size(), false) {
     name(steps);
@@ -84,10 +94,17 @@ class Owners {
     for (std::size_t node = 0; node < owner_.size(); ++node) look_before(node);
   }
 
-  std::vector<std::vector<std::size_t>> nodes_of_steps() const {
-    std::vector<std::vector<std::size_t>> nodes(fuses_.size());
-    for (std::size_t node = 0; node < owner_.size(); ++node)
-      if (owner_[node] != none) nodes[owner_[node]].push_back(node);
+  /// Steps that multiply for the same node divide its work as they divide its products.
+  std::vector<std::vector<NodeShare>> nodes_of_steps(std::span<const exec::StepTime> steps) const {
+    std::vector<std::vector<NodeShare>> nodes(fuses_.size());
+    for (std::size_t node = 0; node < owner_.size(); ++node) {
+      if (owner_[node] == none) continue;
+      const bool is_shared = !helpers_[node].empty();
+      double all = steps[owner_[node]].products;
+      for (const std::size_t helper : helpers_[node]) all += steps[helper].products;
+      nodes[owner_[node]].push_back({node, is_shared ? steps[owner_[node]].products / all : 1});
+      for (const std::size_t helper : helpers_[node]) nodes[helper].push_back({node, steps[helper].products / all});
+    }
     return nodes;
   }
 
@@ -107,9 +124,8 @@ class Owners {
       bool is_node = false, any = false;
       for (const std::string& covered : steps[step].covers) {
         const auto found = by_name.find(covered);
-        if (found == by_name.end() || (owner_[found->second] != none && owner_[found->second] != step)) continue;
+        if (found == by_name.end() || !claim(found->second, step, steps)) continue;
         const ir::Node& node = graph.nodes[found->second];
-        take(found->second, step);
         any = true;
         is_node = is_node || steps[step].op == node.op_type.view() || steps[step].op == ir::qualified_op(node);
       }
@@ -134,16 +150,30 @@ class Owners {
       return sum;
     };
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-      if (steps[a].multiplies != steps[b].multiplies) return steps[a].multiplies;
+      const bool a_multiplies = steps[a].products > 0, b_multiplies = steps[b].products > 0;
+      if (a_multiplies != b_multiplies) return a_multiplies;
       return seconds(steps[a]) > seconds(steps[b]);
     });
     return order;
+  }
+
+  /// Whether the step has the node, or a part of it.
+  bool claim(std::size_t node, std::size_t step, std::span<const exec::StepTime> steps) {
+    const std::size_t owner = owner_[node];
+    if (owner == none || owner == step) return take(node, step), true;
+    if (steps[owner].products <= 0 || steps[step].products <= 0) return false;
+    std::vector<std::size_t>& helpers = helpers_[node];
+    if (std::find(helpers.begin(), helpers.end(), step) == helpers.end()) helpers.push_back(step);
+    if (costs_.is_contraction(node)) has_contraction_[step] = true;
+    return true;
   }
 
   void take(std::size_t node, std::size_t step) {
     owner_[node] = step;
     if (costs_.is_contraction(node)) has_contraction_[step] = true;
   }
+
+  std::size_t only_owner(std::size_t node) const { return helpers_[node].empty() ? owner_[node] : none; }
 
   /// A node whose results only one fused step reads, and that no product of it follows.
   void look_behind(std::size_t node) {
@@ -153,7 +183,7 @@ class Owners {
       if (id == ir::ValueId::none) continue;
       if (uses_.is_output(id)) return;
       for (const std::uint32_t reader : uses_.consumers(id)) {
-        const std::size_t owner = owner_[reader];
+        const std::size_t owner = only_owner(reader);
         if (owner == none || (step != none && owner != step) || costs_.is_contraction(reader)) return;
         step = owner;
       }
@@ -169,7 +199,7 @@ class Owners {
     for (const ir::ValueId id : uses_.reads(node)) {
       const std::int32_t writer = uses_.producer(id);
       if (writer < 0) continue;
-      const std::size_t owner = owner_[static_cast<std::size_t>(writer)];
+      const std::size_t owner = only_owner(static_cast<std::size_t>(writer));
       if (owner == none || (step != none && owner != step)) return;
       step = owner;
     }
@@ -179,6 +209,7 @@ class Owners {
   const GraphCosts& costs_;
   const ir::Uses& uses_;
   std::vector<std::size_t> owner_;
+  std::vector<std::vector<std::size_t>> helpers_;  ///< by node: further steps that multiply for it
   std::vector<bool> fuses_, has_contraction_;
 };
 
@@ -211,19 +242,25 @@ std::optional<double> border_bytes(GraphCosts& costs, const ir::Uses& uses, cons
   return total;
 }
 
-StepCost cost_of(GraphCosts& costs, const ir::Uses& uses, const std::vector<std::size_t>& nodes) {
+StepCost cost_of(GraphCosts& costs, const ir::Uses& uses, const std::vector<NodeShare>& shares) {
   StepCost cost;
-  if (nodes.empty()) return cost;
+  if (shares.empty()) return cost;
   cost.operations = 0;
-  for (const std::size_t n : nodes) {
+  std::vector<std::size_t> nodes;
+  bool is_whole = true;
+  for (const auto& [n, share] : shares) {
     const ir::Node& node = costs.graph().nodes[n];
     cost.nodes.emplace_back(!node.name.empty()     ? node.name.view()
                             : node.outputs.empty() ? node.op_type.view()
                                                    : costs.graph().name_of(node.outputs.front()));
     const auto products = costs.products(n);
-    cost.operations = products && cost.operations ? std::optional(*cost.operations + 2 * *products) : std::nullopt;
+    cost.operations =
+        products && cost.operations ? std::optional(*cost.operations + 2 * share * *products) : std::nullopt;
+    nodes.push_back(n);
+    is_whole = is_whole && share == 1;
   }
-  cost.bytes = border_bytes(costs, uses, nodes);
+  // Which part of a node's values one of its steps reads and writes only the backend knows.
+  if (is_whole) cost.bytes = border_bytes(costs, uses, nodes);
   return cost;
 }
 
@@ -235,7 +272,7 @@ std::vector<StepCost> step_costs(const ir::Model& model, const spec::OpTable& ta
   if (!model.graph) return found;
   GraphCosts costs(model, table, inputs);
   const ir::Uses uses(*model.graph);
-  const auto nodes = Owners(costs, uses, steps).nodes_of_steps();
+  const auto nodes = Owners(costs, uses, steps).nodes_of_steps(steps);
   for (std::size_t step = 0; step < steps.size(); ++step) found[step] = cost_of(costs, uses, nodes[step]);
   return found;
 }

@@ -201,8 +201,9 @@ struct StepTime {
   std::optional<std::uint64_t> place = {};  ///< in the main graph, of a node without a name
   std::optional<std::uint64_t> bytes = {};  ///< read and written in all its calls, where the backend tells
   std::uint64_t calls = 1;                  ///< in one run: more within loops
-  bool multiplies = false;                  ///< of steps that share a node: it does the sums of products
-  std::vector<StepSpan> spans = {};         ///< one for each run
+  double products =
+      0;  ///< multiplications with additions that it makes: steps that compute one node share its work by these
+  std::vector<StepSpan> spans = {};  ///< one for each run
 };
 
 struct RunProfile {

@@ -103,8 +103,14 @@ Patch::Definitions Patch::changed_definitions() const {
   return found;
 }
 
-std::string Patch::name_of(ValueId id) const {
-  return quote(is_new(id) ? made_at(id).name.view() : graph_->name_of(id));
+std::string_view Patch::value_name(ValueId id) const {
+  return is_new(id) ? made_at(id).name.view() : graph_->name_of(id);
+}
+
+std::string_view Patch::first_name(const Node& node) const {
+  const auto first =
+      std::find_if(node.outputs.begin(), node.outputs.end(), [](ValueId id) { return id != ValueId::none; });
+  return first == node.outputs.end() ? std::string_view() : value_name(*first);
 }
 
 std::optional<std::string> Patch::check_names() const {
@@ -136,6 +142,7 @@ bool Patch::is_order() const {
 std::optional<std::string> Patch::check(const Uses& uses, const Agree& agree) const {
   if (auto fault = check_names()) return fault;
   if (!is_order()) return "the order of nodes names one twice or not at all, or nodes come and go as well";
+  const auto name_of = [this](ValueId id) { return quote(value_name(id)); };
   const Definitions definitions = changed_definitions();
   const auto& [lost, gained] = definitions;
   for (const auto& [id, count] : gained) {

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -28,6 +29,10 @@ class Patch {
   /// A new value. The name must be new to the graph, and to the graphs around and inside it (ir/builder.h has such names). With a type
   /// the graph will declare it.
   ValueId value(Text name, std::optional<DeclaredType> type = std::nullopt);
+  /// Of a value of the graph or a new one.
+  std::string_view value_name(ValueId id) const;
+  /// That of the first value that the node writes; empty for none.
+  std::string_view first_name(const Node& node) const;
   bool is_new(ValueId id) const { return id != ValueId::none && index_of(id) >= graph_->values.size(); }
 
   /// Puts a node before or behind node `at`, in the order of the calls; before the number of nodes is at the end. It may write values of the graph whose node goes.
@@ -96,7 +101,6 @@ class Patch {
   std::optional<std::string> check_names() const;
   bool is_order() const;
   const Made& made_at(ValueId id) const { return made_[index_of(id) - graph_->values.size()]; }
-  std::string name_of(ValueId id) const;
 
   const Graph* graph_;
   std::map<std::size_t, Change> changes_;  ///< by node

@@ -349,6 +349,7 @@ Result<Plan> build_whole(Subject& subject, const BuildOptions& options, Ran ran)
   }
   plan.changes = std::move(ran.changes);
   plan.misses = std::move(ran.misses);
+  plan.origins.insert(subject.origins().begin(), subject.origins().end());
   if (auto done = finish_steps(plan, options); !done) return done.error();
   return plan;
 }
@@ -408,7 +409,7 @@ Result<Plan> build(const ir::Model& model, std::span<const NamedValue> inputs, c
         ir::extract(subject->model(), ir::part_between(subject->graph(), subject->uses(), {}, crossing), crossing);
     declare_inputs(head, *subject);
     auto first = std::make_shared<Subject>(std::move(head), options.table, options.evaluate, how);
-    first->adopt_constants(*subject);
+    first->adopt_additions(*subject);
     subject = std::move(first);
   }
   auto plan = build_whole(*subject, options, std::move(ran));

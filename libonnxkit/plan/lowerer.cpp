@@ -200,7 +200,11 @@ void Lowerer::lower_node(std::size_t index) {
   const ir::Node& node = subject_.graph().nodes[index];
   node_ = node_title(subject_.graph(), node);
   const bool is_known = !titles_.insert(node_).second;  // names of nodes need not be unique, those of values are
-  if (is_known && !node.outputs.empty()) node_ += fmt::format(" ({})", subject_.graph().name_of(node.outputs[0]));
+  if (is_known && !node.outputs.empty()) {
+    const std::string written(subject_.graph().name_of(node.outputs[0]));
+    node_ += fmt::format(" ({})", written);
+    plan_.origins.emplace(node_, written);
+  }
   plan_.lowered.emplace_back(node_, node.op_type.view());
   const auto refused = options_.on_host.find(node_);
   if (refused != options_.on_host.end())

@@ -120,6 +120,7 @@ using Lowering = Unlowered (*)(LowerCall&);
 struct LoweringTraits {
   std::string_view never = {};  ///< why the operator has no steps, whatever its inputs are; empty for others
   bool is_composed = false;     ///< the pass expand_operators writes it with others
+  bool makes_values = false;    ///< of constants only: the pass fold_constants makes them
 };
 
 /// Filled by the register functions of the files in `lower/`. A row holds for the versions of an operator that it names.

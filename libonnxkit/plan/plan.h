@@ -134,7 +134,9 @@ struct Plan {
   std::vector<std::string> passes;  ///< that changed something
   std::vector<NodeChange> changes;  ///< in the order of the passes
   std::vector<NodeMiss> misses;     ///< the same
-  std::vector<std::string> notes;   ///< of a backend, for reports on plans
+  std::map<std::string, std::string, std::less<>>
+      origins;  ///< for nodes that passes made: the node of the model that each stands for, or a value that it writes
+  std::vector<std::string> notes;                            ///< of a backend, for reports on plans
   std::vector<std::pair<std::string, std::string>> lowered;  ///< name and operator of each node behind them
   std::vector<std::shared_ptr<const MappedFile>> files;  ///< that constants may lie in, for longer than the plan lives
   std::shared_ptr<const void> owner;                     ///< of what constants view

@@ -31,6 +31,24 @@ std::uint64_t operand_bytes(const Step& step) {
   return bytes;
 }
 
+/// Multiplications with additions, at least one of a step that multiplies.
+double products_of(const Step& step) {
+  if (!step.kind.multiplies) return 0;
+  const auto size_of = [](const View& view) { return static_cast<double>(view.size()); };
+  const View &first = step.inputs[0], &second = step.inputs[1], &output = step.outputs[0];
+  double products = size_of(output);
+  if (step.kind == product_step) {
+    products *= first.dims.empty() ? 1.0 : static_cast<double>(first.dims.back());
+  } else if (step.kind == convolution_step || step.kind == integer_convolution_step) {
+    products *= size_of(second) / static_cast<double>(std::max<std::int64_t>(second.dims[0], 1));
+  } else if (step.kind == attention_step) {
+    products = static_cast<double>(second.dims[2]) * (size_of(first) + size_of(output));
+  } else if (step.kind == recurrent_step) {
+    products = static_cast<double>(first.dims[0] * first.dims[1]) * size_of(second);
+  }
+  return std::max(products, 1.0);
+}
+
 exec::StepTime time_of(const Step& step, double start, double seconds) {
   exec::StepTime time;
   time.bytes = operand_bytes(step);
@@ -45,16 +63,20 @@ exec::StepTime time_of(const Step& step, double start, double seconds) {
                 ? fmt::format("{} {}", step.kind.name, static_cast<const HostParameters&>(*step.parameters).op)
                 : std::string(step.kind.name);
   time.covers = step.nodes;
-  time.multiplies = step.kind.multiplies;
+  time.products = products_of(step);
   return time;
 }
 
 /// Adds to nodes those of the model that passes put them in the place of.
 void add_replaced(const Plan& plan, std::vector<std::string>& nodes) {
+  const auto add = [&](const std::string& node) {
+    if (std::find(nodes.begin(), nodes.end(), node) == nodes.end()) nodes.push_back(node);
+  };
   for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const std::string node = nodes[i];
+    if (const auto origin = plan.origins.find(node); origin != plan.origins.end()) add(origin->second);
     for (const NodeChange& change : plan.changes) {
-      if (change.into != nodes[i] || std::find(nodes.begin(), nodes.end(), change.node) != nodes.end()) continue;
-      nodes.push_back(change.node);
+      if (change.into == node) add(change.node);
     }
   }
 }
@@ -103,7 +125,7 @@ Result<exec::RunProfile> PlannedSession::profile_plan(const exec::RunRequest& re
     profile.walls.push_back(wall);
   }
   planned_->add_replaced_nodes(profile.steps);
-  if (profile.steps.empty()) return make_error("not-supported", "this backend tells nothing of the time of steps");
+  if (profile.steps.empty()) return make_error("not-supported", "the plan has no steps");
   return profile;
 }
 

@@ -299,8 +299,11 @@ ir::ValueId Rewriting::add(std::size_t root, std::string_view op, std::vector<ir
                            const std::vector<ir::Attr>& attributes) {
   const auto& written = subject_.graph().nodes[root].outputs.front();
   const std::string stem = std::string(subject_.graph().name_of(written)) + "_" + std::string(op);
-  const ir::ValueId result = patch_.value(subject_.fresh_name(stem));
-  patch_.insert_before(root, ir::make_node(subject_.model(), op, std::move(inputs), {result}, attributes));
+  const Text name = subject_.fresh_name(stem);
+  const ir::ValueId result = patch_.value(name);
+  ir::Node node = ir::make_node(subject_.model(), op, std::move(inputs), {result}, attributes);
+  node.name = subject_.name_beside(root, name.view());
+  patch_.insert_before(root, std::move(node));
   return result;
 }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/core.h>
+
 #include "checker/collector.h"
 #include "libonnxkit/ir/scope.h"
 #include "libonnxkit/ir/tensor/tensors.h"
@@ -118,6 +120,11 @@ std::optional<std::vector<std::int64_t>> Subject::integers(ir::ValueId id) const
 
 ir::ValueId Subject::add_constant(ir::Patch& patch, std::string_view stem, const Tensor& content) {
   const ir::ValueId id = patch.value(fresh_name(stem));
+  set_constant(patch, id, content);
+  return id;
+}
+
+void Subject::set_constant(ir::Patch& patch, ir::ValueId id, const Tensor& content) {
   ir::Tensor tensor;
   tensor.dims = content.dims();
   tensor.data_type = static_cast<std::int32_t>(content.type());
@@ -127,7 +134,6 @@ ir::ValueId Subject::add_constant(ir::Patch& patch, std::string_view stem, const
   tensor.raw_data = Text(raw);
   if (!bytes.empty()) added_.emplace(raw.data(), content);
   patch.add_initializer(id, std::move(tensor));
-  return id;
 }
 
 std::shared_ptr<const ir::Model> Subject::shared_part(ir::Model part) const {
@@ -143,7 +149,19 @@ std::shared_ptr<const ir::Model> Subject::shared_part(ir::Model part) const {
   return {held, &held->model};
 }
 
-void Subject::adopt_constants(const Subject& other) { added_.insert(other.added_.begin(), other.added_.end()); }
+void Subject::adopt_additions(const Subject& other) {
+  added_.insert(other.added_.begin(), other.added_.end());
+  origins_.insert(other.origins_.begin(), other.origins_.end());
+}
+
+const std::string& Subject::origin_of(const std::string& title) const {
+  const auto made = origins_.find(title);
+  return made == origins_.end() ? title : made->second;
+}
+
+Text Subject::name_beside(std::size_t at, std::string_view written) {
+  return model_.keep(fmt::format("{} ({})", origin_of(node_title(graph(), graph().nodes[at])), written));
+}
 
 std::vector<std::shared_ptr<const MappedFile>> Subject::files() const {
   std::vector<std::shared_ptr<const MappedFile>> files = model_.files;
@@ -153,7 +171,14 @@ std::vector<std::shared_ptr<const MappedFile>> Subject::files() const {
 }
 
 void Subject::splice(ir::Patch patch) {
-  ir::splice(*model_.graph, std::move(patch));
+  std::vector<std::string> titles;
+  for (const ir::Node& node : graph().nodes) titles.push_back(node_title(graph(), node));
+  const ir::Splice done = ir::splice(*model_.graph, std::move(patch));
+  for (const std::size_t at : done.changed) {
+    if (done.origin[at] >= titles.size()) continue;
+    const std::string &before = titles[done.origin[at]], now = node_title(graph(), graph().nodes[at]);
+    if (now != before) origins_.try_emplace(now, origin_of(before));
+  }
   drop_unused();
   refresh();
 }

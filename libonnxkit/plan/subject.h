@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -93,15 +94,21 @@ class Subject {
   void splice(ir::Patch patch);
   /// A new initializer in a patch, whose bytes are those of `content`.
   ir::ValueId add_constant(ir::Patch& patch, std::string_view stem, const Tensor& content);
+  /// Makes an initializer of a value that no node writes behind the patch.
+  void set_constant(ir::Patch& patch, ir::ValueId id, const Tensor& content);
   /// A part of the model, such as `ir::extract` makes, that keeps alive what add_constant() added and the part reads.
   std::shared_ptr<const ir::Model> shared_part(ir::Model part) const;
-  /// Content that was added to another subject and that this one's model reads.
-  void adopt_constants(const Subject& other);
+  /// Content that was added to another subject and that this one's model reads, and what is known of nodes that were.
+  void adopt_additions(const Subject& other);
   /// Files that constants lie in.
   std::vector<std::shared_ptr<const MappedFile>> files() const;
   /// Lets go of what add_constant() added: only tensors from content() keep it from now on, and the model must not be read any more.
   void release_constants() { added_.clear(); }
   Text fresh_name(std::string_view stem) { return names_->make(stem); }
+  /// The name of a further node that a pass puts in the place of node `at`: that of the model's node, and a value that the new one writes.
+  Text name_beside(std::size_t at, std::string_view written);
+  /// By the titles of nodes that passes made: the node of the model in whose place each is.
+  const std::map<std::string, std::string, std::less<>>& origins() const { return origins_; }
   /// What is known anew, after a change of the model that was no patch.
   void refresh();
   /// Of the pass that runs; passes write them through Rewriting.
@@ -112,6 +119,8 @@ class Subject {
   std::size_t drop_unused();
 
  private:
+  /// The node of the model that a title stands for.
+  const std::string& origin_of(const std::string& title) const;
   ir::Model model_;
   std::shared_ptr<const spec::OpTable> table_;
   Evaluate evaluate_;
@@ -123,6 +132,7 @@ class Subject {
   std::optional<std::string> fault_;
   const checker::GraphInfo* info_ = nullptr;
   PassNotes notes_;
+  std::map<std::string, std::string, std::less<>> origins_;
   std::unordered_map<const char*, Tensor> added_;  ///< by the place of their bytes
 };
 

@@ -3,7 +3,7 @@
 
     bench_page.py --program build/release/bin/report_samples [--rebase]
 
-A page must be sound and hold the same data as the JSON; what is read back from JSON gives the same JSON; a trace is one of complete events, those of
+A page must be sound, hold the same data as the JSON and show what the tables in text have; what is read back from JSON gives the same JSON; a trace is one of complete events, those of
 a thread behind each other or one within another, as Perfetto asks. Where node is installed the script of the page runs on stand-ins for the document.
 """
 import argparse
@@ -40,22 +40,66 @@ globalThis.ResizeObserver = class { observe() {} };
 globalThis.addEventListener = () => {};
 """
 ASK = """
+const holds = (outer, inner) => outer.children.some(child => child === inner || (child instanceof Element && holds(child, inner)));
 made.filter(element => element.fill).forEach(element => element.fill());
 console.log(JSON.stringify({text: report.textContent, figures: made.filter(element => element.tag === "figure").length,
-  heads: made.filter(element => element.tag === "h2").map(element => element.textContent)}));
+  heads: made.filter(element => element.tag === "h2").map(element => element.textContent),
+  tables: made.filter(element => element.tag === "table").map(table => made.filter(element => element.tag === "tr" && holds(table, element)).map(row => row.children.map(cell => cell.textContent)))}));
 """
 
 
-def faults_of_page(text, report):
+def faults_of_page(text, report, markdown):
     held, page, faults = soundness.opened(text)
     yield from faults
     if held is not None and held != report:
         yield "data and JSON differ"
     if held is not None:
-        yield from faults_of_script(page, held)
+        yield from faults_of_script(page, held, markdown)
 
 
-def faults_of_script(page, held):
+def tables_in(markdown):
+    """Of the tables of a report in Markdown the rows, titles first."""
+    tables, before = [], ""
+    for line in markdown.splitlines():
+        if line.startswith("|") and not line.startswith("|---"):
+            if not before.startswith("|"):
+                tables.append([])
+            tables[-1].append([cell.strip() for cell in line.strip("|").split(" | ")])
+        before = line
+    return tables
+
+
+def plain(cell):
+    """What a cell of the page says, as text has it."""
+    for sign, by in (("µs", "us"), ("×", "x"), ("–", "-"), ("−", "-"), (" %", "%"), ("± ", "±")):
+        cell = cell.replace(sign, by)
+    cell = cell.lstrip("✓✕? ")
+    return "0 us" if cell == "0" else cell
+
+
+def faults_of_tables(markdown, shown):
+    """Every table of times, operators and steps is on the page, with the same figures."""
+    for key in ("median", "share", "could be"):
+        ours = [table for table in tables_in(markdown) if key in table[0]]
+        theirs = [table for table in shown if key in table[0]]
+        if len(ours) != len(theirs):
+            yield f"{len(theirs)} tables with the column {key!r} instead of {len(ours)}"
+            continue
+        for (titles, *rows), (names, *cells) in zip(ours, theirs):
+            names = ["backend" if name == "side" else name for name in names]
+            columns = [title for title in titles if title != "step"]
+            if missing := set(columns) - set(names):
+                yield f"the page has no column {sorted(missing)}"
+                continue
+            for row, found in zip(rows, cells):
+                said, seen = dict(zip(titles, row)), dict(zip(names, map(plain, found)))
+                if len(found) == len(names) and any(said[title] != seen[title] for title in columns):
+                    yield f"a row of the page is {[seen[title] for title in columns]} instead of {[said[title] for title in columns]}"
+            if len(cells) < len(rows):
+                yield f"{len(cells)} rows with {key!r} instead of {len(rows)}"
+
+
+def faults_of_script(page, held, markdown):
     """The script runs, and shows every side and model."""
     node = shutil.which("node") or shutil.which("nodejs")
     if not node:
@@ -73,8 +117,14 @@ def faults_of_script(page, held):
             if side["label"].isalpha() and side["label"] not in shown["text"]:
                 yield f"the page does not show {side['label']}"
             for step in side.get("profile", {}).get("steps", []):
-                if step["name"].isalnum() and step["name"] not in shown["text"]:
+                can_win = step["seconds"] > (step["floor"] or 0)
+                if step["name"].isalnum() and can_win and step["name"] not in shown["text"]:
                     yield f"the page does not show the step {step['name']}"
+    hostile = "</script>" in markdown or "script\\>" in markdown or "window.hit" in markdown
+    yield from [] if hostile else faults_of_tables(markdown, shown["tables"])
+    for line in markdown.splitlines():
+        if not hostile and line.startswith("- ") and (": times still changed" in line or "warning: " in line) and line[2:] not in shown["text"]:
+            yield f"the page does not say {line[2:]!r}"
     settings = {(one["model"], one["batch"], one["threads"]) for one in held["benchmarks"]}
     if len(set(shown["heads"])) < len(settings):
         yield f"headings {shown['heads']} do not tell {len(settings)} measurements apart"
@@ -144,7 +194,7 @@ def main():
                 faults.append("it cannot be read back")
             for suffix in (".txt", ".markdown", ".csv"):
                 faults += [f"{suffix}: {fault}" for fault in check_text(path.stem + suffix, path.with_suffix(suffix).read_bytes().decode(errors="backslashreplace"), options.rebase)]
-            faults += [f"page: {fault}" for fault in faults_of_page(path.with_suffix(".html").read_text(), report)]
+            faults += [f"page: {fault}" for fault in faults_of_page(path.with_suffix(".html").read_text(), report, path.with_suffix(".markdown").read_text())]
             faults += [f"trace: {fault}" for fault in faults_of_trace(json.loads(path.with_suffix(".trace").read_text()), report)]
             good, bad = (good, bad + 1) if faults else (good + 1, bad)
             for fault in faults[:5]:

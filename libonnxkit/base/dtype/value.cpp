@@ -36,7 +36,8 @@ std::string sequence_text(const Value& value) {
 
 std::string map_text(const Value& value) {
   const std::string values = value.items.empty() ? "?" : element_text(value.items.front());
-  return fmt::format("map({}, {}; {} keys)", name_of(value.tensor.type()), values, value.tensor.size());
+  return fmt::format("map({}, {}; {} key{})", name_of(value.tensor.type()), values, value.tensor.size(),
+                     value.tensor.size() == 1 ? "" : "s");
 }
 
 }  // namespace

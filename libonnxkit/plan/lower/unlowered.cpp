@@ -14,7 +14,7 @@ constexpr char sampling[] = "there is no kernel that samples between elements at
 constexpr char recurrent[] = "recurrences are not unrolled into steps";
 constexpr char joint[] = "it is not taken apart into steps yet";
 constexpr char folded_values[] =
-    "the pass fold_constants makes its values, where its inputs are constant and it writes no output";
+    "only the pass fold_constants makes its values: numbers of known size, of constant inputs";
 
 Unlowered refuse(LowerCall&) { return "it has no steps"; }
 
@@ -39,8 +39,9 @@ void register_unlowered(LoweringRegistry& registry) {
   for (const char* op : {"CenterCropPad", "Einsum", "MeanVarianceNormalization", "NegativeLogLikelihoodLoss",
                          "RotaryEmbedding", "SwiGLU", "TensorScatter"})
     registry.add(op, all_versions(), refuse, {.never = joint, .is_composed = true});
-  all(folded_values,
-      {"BlackmanWindow", "Constant", "ConstantOfShape", "HammingWindow", "HannWindow", "MelWeightMatrix", "Range"});
+  for (const char* op :
+       {"BlackmanWindow", "Constant", "ConstantOfShape", "HammingWindow", "HannWindow", "MelWeightMatrix", "Range"})
+    registry.add(op, all_versions(), refuse, {.never = folded_values, .makes_values = true});
   for (const char* op : {"Adagrad", "Adam", "Gradient", "Momentum"})
     registry.add("ai.onnx.preview.training", op, all_versions(), refuse, {.never = training});
 }

@@ -118,9 +118,9 @@ class Expansion {
     rewriting_.patch().remove(at);
     for (const ir::Node& node : made.nodes) {
       ir::Node copy = ir::clone(node);
-      copy.name = {};
       std::transform(copy.inputs.begin(), copy.inputs.end(), copy.inputs.begin(), here);
       std::transform(copy.outputs.begin(), copy.outputs.end(), copy.outputs.begin(), here);
+      copy.name = subject_.name_beside(at, rewriting_.patch().first_name(copy));
       rewriting_.patch().insert_before(at, std::move(copy));
     }
     rewriting_.took(at);

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <map>
 #include <set>
 #include <string_view>
 
@@ -6,6 +7,7 @@
 #include "libonnxkit/ir/order.h"
 #include "libonnxkit/plan/dequantized_matrix.h"
 #include "libonnxkit/plan/draws.h"
+#include "libonnxkit/plan/lowering.h"
 #include "libonnxkit/plan/pass.h"
 #include "libonnxkit/plan/precision.h"
 #include "libonnxkit/plan/rewriting.h"
@@ -32,6 +34,11 @@ bool moves_elements(const ir::Node& node) {
                                                    "Gather",  "Identity", "Reshape",         "Slice",    "Split",
                                                    "Squeeze", "Tile",     "Transpose",       "Unsqueeze"};
   return ir::canonical_domain(node.domain).empty() && names.contains(node.op_type.view());
+}
+
+/// Operators that have no steps since their values are made here.
+bool makes_values(const ir::Node& node) {
+  return ir::canonical_domain(node.domain).empty() && lowering_registry().traits("", node.op_type, 1).makes_values;
 }
 
 class Folding {
@@ -133,23 +140,56 @@ class Folding {
         const auto content = known_content(subject_.info(id));
         if (!content) continue;
         constant_[ir::index_of(id)] = false;
-        patch_.replace_value(id, subject_.add_constant(patch_, graph_.name_of(id), *content));
+        put(id, *content);
       }
     }
   }
 
-  /// Constant values that somebody reads who is not constant: the others are computed on the way to them.
+  /// The content in place of what a node writes. An output keeps its name: the node no longer writes it.
+  void put(ir::ValueId id, const Tensor& content) {
+    if (!subject_.uses().is_output(id))
+      return patch_.replace_value(id, subject_.add_constant(patch_, graph_.name_of(id), content));
+    const std::size_t writer = subject_.writer_index(id);
+    auto& outputs = outputs_.try_emplace(writer, graph_.nodes[writer].outputs).first->second;
+    std::replace(outputs.begin(), outputs.end(), id, ir::ValueId::none);
+    patch_.set_outputs(writer, outputs);
+    subject_.set_constant(patch_, id, content);
+  }
+
+  bool is_constant_node(const ir::Node& node) const {
+    return std::any_of(node.outputs.begin(), node.outputs.end(),
+                       [&](ir::ValueId id) { return id != ir::ValueId::none && constant_[ir::index_of(id)]; });
+  }
+
+  /// Nodes that are constant and are computed in every run all the same: steps compute an output of the model, and what only leads to it.
+  std::vector<bool> staying() const {
+    std::vector<bool> stays(graph_.nodes.size(), false);
+    for (std::size_t at = stays.size(); at-- > 0;) {
+      const ir::Node& node = graph_.nodes[at];
+      if (!is_constant_node(node) || makes_values(node)) continue;
+      stays[at] = std::any_of(node.outputs.begin(), node.outputs.end(), [&](ir::ValueId id) {
+        if (id == ir::ValueId::none) return false;
+        const auto readers = subject_.uses().consumers(id);
+        return subject_.uses().is_output(id) ||
+               std::any_of(readers.begin(), readers.end(), [&](std::uint32_t reader) { return stays[reader]; });
+      });
+    }
+    return stays;
+  }
+
+  /// Constant values that a node reads which is not constant, and those that no step makes and that are read in every run or given out. The others are
+  /// computed on the way to them.
   std::vector<ir::ValueId> wanted() const {
+    const std::vector<bool> stays = staying();
     std::vector<ir::ValueId> ids;
     for (std::size_t at = 0; at < constant_.size(); ++at) {
       const auto id = static_cast<ir::ValueId>(at);
-      if (!constant_[at] || subject_.uses().is_output(id)) continue;
+      if (!constant_[at]) continue;
+      const bool is_made = makes_values(graph_.nodes[subject_.writer_index(id)]);
+      if (subject_.uses().is_output(id) && !is_made) continue;
       const auto readers = subject_.uses().consumers(id);
-      if (std::any_of(readers.begin(), readers.end(), [&](std::uint32_t reader) {
-            const ir::Node& node = graph_.nodes[reader];
-            return std::none_of(node.outputs.begin(), node.outputs.end(), [&](ir::ValueId output) {
-              return output != ir::ValueId::none && constant_[ir::index_of(output)];
-            });
+      if (subject_.uses().is_output(id) || std::any_of(readers.begin(), readers.end(), [&](std::uint32_t reader) {
+            return !is_constant_node(graph_.nodes[reader]) || (is_made && stays[reader]);
           }))
         ids.push_back(id);
     }
@@ -171,7 +211,7 @@ class Folding {
         if (!converted) return converted.error();
         tensor = *std::move(converted);
       }
-      patch_.replace_value(ids[i], subject_.add_constant(patch_, graph_.name_of(ids[i]), std::move(tensor)));
+      put(ids[i], tensor);
     }
     return {};
   }
@@ -182,6 +222,7 @@ class Folding {
   Draws draws_;
   std::vector<bool> constant_;
   ir::Patch patch_;
+  std::map<std::size_t, std::vector<ir::ValueId>> outputs_;  ///< of nodes that no longer write some of them
   std::int64_t bytes_ = 0;
 };
 

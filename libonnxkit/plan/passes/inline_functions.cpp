@@ -101,10 +101,10 @@ class Inlining {
     patch_.remove(at);
     for (const ir::Node& node : body.nodes) {
       ir::Node copy = ir::clone(node);
-      copy.name = {};
       std::transform(copy.inputs.begin(), copy.inputs.end(), copy.inputs.begin(), here);
       while (!copy.inputs.empty() && copy.inputs.back() == ir::ValueId::none) copy.inputs.pop_back();
       std::transform(copy.outputs.begin(), copy.outputs.end(), copy.outputs.begin(), here);
+      copy.name = subject_.name_beside(at, patch_.first_name(copy));
       bind(copy, bindings);
       inlined_ += 1 + (copy.inputs.size() + copy.outputs.size()) / ports_of_a_node;
       patch_.insert_before(at, std::move(copy));

@@ -264,8 +264,10 @@ class IntegerProductSearch {
       node.outputs = {result};
       return rewriting_.replace(at, std::move(node));
     }
-    const ir::ValueId unbounded = rewriting_.patch().value(subject_.fresh_name("unbounded"));
+    const Text name = subject_.fresh_name("unbounded");
+    const ir::ValueId unbounded = rewriting_.patch().value(name);
     node.outputs = {unbounded};
+    node.name = subject_.name_beside(at, name.view());
     rewriting_.patch().insert_before(at, std::move(node));
     rewriting_.replace(
         at, ir::make_node(subject_.model(), "Clip",

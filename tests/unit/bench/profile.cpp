@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -10,6 +11,7 @@
 #include "libonnxkit/base/system/thread_pool.h"
 #include "libonnxkit/bench/roof.h"
 #include "libonnxkit/exec/registry.h"
+#include "libonnxkit/plan/view.h"
 #include "tests/unit/support/models.h"
 #include "tests/unit/support/tensors.h"
 
@@ -73,10 +75,81 @@ TEST_CASE("of steps that share a node the one that multiplies has its work, else
   exec::StepTime copy = step("conv", "copy", {"conv"}), product = step("conv", "convolution", {"conv"});
   copy.spans[0].seconds = 2;
   CHECK(costs(convolution, image(), {copy, product})[0].operations == 2 * 144 * 27);
-  product.multiplies = true;
+  product.products = 1;
   const auto found = costs(convolution, image(), {copy, product});
   CHECK(!found[0].operations);
   CHECK(found[1].operations == 2 * 144 * 27);
+}
+
+TEST_CASE("steps that multiply for one node share its work as they divide the products") {
+  exec::StepTime longer = step("conv", "convolution", {"conv", "act"}), shorter = longer;
+  const exec::StepTime copy = step("conv", "copy", {"conv"});
+  longer.spans[0].seconds = 2;
+  longer.products = 1;
+  shorter.products = 3;
+  const auto found = costs(convolution, image(), {copy, shorter, longer});
+  CHECK(found[0].nodes.empty());
+  CHECK(!found[0].operations);
+  CHECK(found[1].nodes == std::vector<std::string>{"conv", "act"});
+  CHECK(found[1].operations == 0.75 * 2 * 144 * 27);
+  CHECK(!found[1].bytes);
+  CHECK(found[2].nodes == found[1].nodes);
+  CHECK(found[2].operations == 0.25 * 2 * 144 * 27);
+}
+
+TEST_CASE("steps of a plan have the work of the nodes in whose place passes put others") {
+  struct Case {
+    std::string graph;
+    std::vector<std::string> nodes;  ///< of the steps that multiply
+    std::vector<double> products;
+  };
+  const Case cases[] = {
+      {R"(g (float[2,8,16] a, float[2,16,4] b) => (float[2,8,4] y) { [e] y = Einsum <equation = "bij,bjk->bik"> (a, b) })",
+       {"e"},
+       {2 * 8 * 4 * 16}},
+      {"g (float[2,8] a, float[8,4] b) => (float[2,4] y) { [call] y = local.twice (a, b) }"
+       R"(<domain: "local", opset_import: ["" : 23]> twice (p, q) => (s) { r = MatMul (p, q) s = Mul (r, r) })",
+       {"call"},
+       {}},
+      {"g (float[2,8] a, float[8,4] b) => (float[2,4] y) { [call] y = com.microsoft.FusedMatMul <alpha = 2.0> (a, b) }",
+       {"call"},
+       {2 * 8 * 4}},
+      // A filter of 3 x 3 in steps of 2 is convolved by 4, 2, 2 and 1 of its taps.
+      {"g (float[1,1,4,4] a) => (float[1,1,9,9] y) <float[1,1,3,3] b = {1, 2, 3, 4, 5, 6, 7, 8, 9}> {"
+       " [up] y = ConvTranspose <strides = [2, 2]> (a, b) }",
+       {"up", "up", "up", "up"},
+       {144 * 100.0 / 196, 144 * 40.0 / 196, 144 * 40.0 / 196, 144 * 16.0 / 196}},
+      {"g (float[2,8] a, float[8,4] b, float[8,4] c) => (float[2,4] x, float[2,4] y) {"
+       " [same] x = MatMul (a, b) [same] y = MatMul (a, c) }",
+       {"same", "same"},
+       {2 * 8 * 4, 2 * 8 * 4}},
+  };
+  for (const Case& one : cases) {
+    CAPTURE(one.graph);
+    const auto owner = std::make_shared<const Model>(
+        parse_model(R"(<ir_version: 11, opset_import: ["" : 23, "com.microsoft" : 1, "local" : 1]>)" + one.graph));
+    const auto session = all_backends().find("cpu", {})->make({})->load({.model = {owner, &owner->ir()}}, {});
+    REQUIRE(session);
+    std::vector<NamedValue> inputs;
+    for (const exec::ValueDesc& input : (*session)->inputs()) {
+      const auto count = static_cast<std::size_t>(plan::element_count(input.dims));
+      inputs.push_back({input.name, floats(input.dims, std::vector<float>(count, 1))});
+    }
+    const auto profile = (*session)->profile({.inputs = inputs});
+    REQUIRE(profile);
+    const auto found = benching::step_costs(owner->ir(), Context().table(), inputs, profile->steps);
+    std::vector<std::string> nodes;
+    std::vector<double> products;
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      if (profile->steps[i].products <= 0) continue;
+      nodes.insert(nodes.end(), found[i].nodes.begin(), found[i].nodes.end());
+      if (found[i].operations) products.push_back(*found[i].operations / 2);
+    }
+    CHECK(nodes == one.nodes);
+    REQUIRE(products.size() == one.products.size());
+    std::sort(products.rbegin(), products.rend());
+    for (std::size_t i = 0; i < products.size(); ++i) CHECK(products[i] == doctest::Approx(one.products[i]));
+  }
 }
 
 TEST_CASE("what operators multiply is known from their shapes") {
@@ -202,6 +275,16 @@ TEST_CASE("what a loop repeats is one step with its calls") {
   CHECK(profile->steps[0].calls == 5);
   CHECK(profile->steps[1].calls == 5);
   CHECK(profile->steps[2].calls == 1);
+}
+
+TEST_CASE("a plan without steps says so") {
+  const auto owner =
+      std::make_shared<const Model>(parse_model(opset_17 + "g (float[0] x) => (float[0] y) { y = Relu (x) }"));
+  const auto session = all_backends().find("cpu", {})->make({})->load({.model = {owner, &owner->ir()}}, {});
+  REQUIRE(session);
+  const auto profile = (*session)->profile({.inputs = {{"x", floats({0}, {})}}});
+  REQUIRE(!profile);
+  CHECK(profile.error().diagnostic.message == "the plan has no steps");
 }
 
 TEST_CASE("recorded outputs have no steps") {

@@ -66,7 +66,7 @@ function drawRoof(points, roof, label) {
     const longest = d3.max(points, p => p.seconds);
     inner.selectAll("circle").data(points).enter().append("circle").attr("class", "box").attr("fill-opacity", .6)
       .attr("cx", (_, i) => x(at[i][0])).attr("cy", (_, i) => y(at[i][1])).attr("r", p => 2.5 + 9 * Math.sqrt(p.seconds / longest))
-      .append("title").text(p => `${visible(p.name)}: ${seconds(p.seconds)}, ${short(p.operations / p.seconds * 1e-9)} GFLOP/s, ${short(p.bytes / p.seconds * 1e-9)} GB/s`);
+      .append("title").text(p => `${visible(p.name)}: ${seconds(p.seconds)}, ${amount(p.operations / p.seconds * 1e-9)} GFLOP/s, ${amount(p.bytes / p.seconds * 1e-9)} GB/s`);
   });
 }
 let roofs = 0;

@@ -3,8 +3,8 @@ const data = JSON.parse(document.getElementById("data").textContent);
 const benchmarks = data.benchmarks;
 const ran = side => !side.failure && side.wall && side.wall.runs > 0;
 const labels = [...new Set(benchmarks.flatMap(one => one.sides.map(side => side.label)))];
-const spread = latency => latency.median_interval && latency.median > 0 ? ` ± ${short(50 * (latency.median_interval[1] - latency.median_interval[0]) / latency.median, 2)} %` : "";
-const ratioText = ratio => !ratio ? "–" : `${ratio.differs ? short(ratio.value) + " ×" : "no clear difference"} (${short(ratio.interval[0])} to ${short(ratio.interval[1])})`;
+const spread = latency => latency.median_interval && latency.median > 0 ? ` ± ${(50 * (latency.median_interval[1] - latency.median_interval[0]) / latency.median).toFixed(1)} %` : "";
+const ratioText = ratio => !ratio ? "–" : `${ratio.differs ? amount(ratio.value) + " ×" : "no clear difference"} (${amount(ratio.interval[0])} to ${amount(ratio.interval[1])})`;
 const settingText = one => (one.batch !== null ? `, batch ${count(one.batch)}` : "") + (one.threads !== null ? `, ${counted(one.threads, "thread")}` : "");
 const shortNames = shortPaths(benchmarks.map(one => one.model));
 const nameOf = one => el("span", fileOf(one.model, shortNames.get(one.model)), settingText(one));
@@ -64,7 +64,7 @@ function batches() {
     if (!drawn.length) return null;
     const words = `Latency of ${visible(model)} against batch: ${drawn.map(one => visible(one.name)).join(", ")}`;
     const sizes = [...new Set(drawn.flatMap(one => one.points.map(p => p[0])))].sort(d3.ascending);
-    const rate = (one, size) => one.points.filter(p => p[0] === size).map(p => `${short(p[0] / p[1])} /s`)[0] || "–";
+    const rate = (one, size) => one.points.filter(p => p[0] === size).map(p => `${amount(p[0] / p[1])} /s`)[0] || "–";
     const rows = drawn.map(one => [given(one.name), ...sizes.map(size => rate(one, size))]);
     return el("div.panel", el("figure", caption("Latency against batch", "every median with its interval"), drawBatches(drawn, words), key(drawn.map(one => one.name))),
       el("p.soft", "Throughput, in rows of the batch:"), table(["series", ...sizes.map(size => `>batch ${count(size)}`)], rows, "Throughput by batch", true));
@@ -94,26 +94,28 @@ const samplesOf = (side, place) => (side.rounds || []).flatMap(round => round.ma
 
 function times(one) {
   const plots = one.sides.filter(ran).flatMap(side => [["wall", 0], ["cpu", 1]].map(([word, place]) => [`${visible(side.label)}, ${word}`, thinned(samplesOf(side, place)), place === 1])).filter(row => row[1].length);
-  const megabytes = bytes => bytes ? `${count(Math.round(bytes / 2 ** 20))} MiB` : "–", onDevice = one.sides.some(side => side.device_bytes);
+  const megabytes = bytes => known(bytes) ? `${count(Math.round(bytes / 2 ** 20))} MiB` : "–";
+  const timesDevice = one.sides.some(side => side.on_device), sizesDevice = one.sides.some(side => known(side.device_bytes));
   const rows = one.sides.map(side => ran(side) ? [given(side.label), seconds(side.wall.median) + spread(side.wall), seconds(side.wall.p90), seconds(side.wall.p99), side.cpu ? seconds(side.cpu.median) : "–",
-    known(side.per_second) ? short(side.per_second) : "–", seconds(side.first_seconds), seconds(side.load_seconds), count(side.warmups), count(side.wall.runs), side.grown_bytes ? `+${megabytes(side.grown_bytes)}` : megabytes(side.peak_bytes), ...(onDevice ? [megabytes(side.device_bytes)] : []), ratioText(side.ratio), side.verdict ? chip(side.verdict) : "not judged"]
+    ...(timesDevice ? [side.on_device ? seconds(side.on_device.median) : "–"] : []), known(side.per_second) ? amount(side.per_second) : "–", seconds(side.first_seconds), seconds(side.load_seconds), count(side.warmups), count(side.wall.runs), known(side.grown_bytes) ? `+${megabytes(side.grown_bytes)}` : megabytes(side.peak_bytes), ...(sizesDevice ? [megabytes(side.device_bytes)] : []), ratioText(side.ratio), side.verdict ? chip(side.verdict) : "not judged"]
     : [given(side.label), el("span.failed", side.failure ? `✕ failed at ${visible(side.failure.at)}` : "not measured")]);
   const words = "runs are points; the box holds the middle half, the bar is the median";
   return el("div.panel", plots.length ? el("figure", caption("Time of a run", words), drawTimes(plots, `Times of runs: ${one.sides.filter(ran).map(side => `${visible(side.label)} ${seconds(side.wall.median)}`).join(", ")} (medians of wall time)`)) : "",
-    table(["side", ">median", ">p90", ">p99", ">cpu", ">per second", ">first", ">load", ">warm-up", ">runs", ">memory", ...(onDevice ? [">device memory"] : []), "ratio", "outputs"], rows, "Times", true));
+    table(["side", ">median", ">p90", ">p99", ">cpu", ...(timesDevice ? [">on device"] : []), ">per second", ">first", ">load", ">warm-up", ">runs", ">memory", ...(sizesDevice ? [">device memory"] : []), "ratio", "outputs"], rows, "Times", true));
 }
 
-const known = value => typeof value === "number";
-const reached = (floor, taken) => known(floor) && floor > 0 && taken > 0 ? `${short(100 * Math.min(1, floor / taken), 2)} %` : "–";
-const rate = (amount, taken) => known(amount) && amount > 0 && taken > 0 ? short(amount / taken * 1e-9) : "–";
+/// More than 100 % where data comes from caches: the peak is that of memory.
+const reached = (floor, taken) => known(floor) && floor > 0 && taken > 0 ? `${count(Math.round(100 * floor / taken))} %` : "–";
+const rate = (done, taken) => known(done) && done > 0 && taken > 0 ? amount(done / taken * 1e-9) : "–";
+const share = (taken, total) => total > 0 ? `${(100 * taken / total).toFixed(1)} %` : "–";
 
 function operatorsOf(profile) {
   const sums = new Map();
   profile.steps.forEach(step => {
-    const sum = sums.get(step.op) || {op: step.op, seconds: 0, steps: 0, floor: 0};
+    const sum = sums.get(step.op) || {op: step.op, seconds: 0, steps: 0, operations: 0, bytes: 0, floor: 0};
     sum.seconds += step.seconds;
     sum.steps += 1;
-    sum.floor = known(step.floor) ? sum.floor + step.floor : NaN;
+    ["operations", "bytes", "floor"].forEach(what => { sum[what] = known(step[what]) ? sum[what] + step[what] : NaN; });
     sums.set(step.op, sum);
   });
   return [...sums.values()].sort((a, b) => b.seconds - a.seconds);
@@ -124,14 +126,24 @@ function profilePanel(side) {
   const profile = side.profile;
   if (!profile || !profile.steps.length) return null;
   const operators = operatorsOf(profile), total = Math.max(profile.seconds, d3.sum(operators, one => one.seconds)), roof = profile.roof;
-  const machine = roof ? `; ${counted(roof.threads, "thread")} ${roof.threads === 1 ? "reaches" : "reach"} ${short(roof.operations_per_second * 1e-9)} GFLOP/s and ${short(roof.bytes_per_second * 1e-9)} GB/s` : "";
+  const machine = roof ? `; ${counted(roof.threads, "thread")} ${roof.threads === 1 ? "reaches" : "reach"} ${amount(roof.operations_per_second * 1e-9)} GFLOP/s and ${amount(roof.bytes_per_second * 1e-9)} GB/s` : "";
   const summaryLine = el("summary", el("span.title", given(side.label)), el("span.fact", `a profiled run takes ${seconds(profile.seconds)}, ${counted(profile.steps.length, "step")}${machine}`));
   const panel = el("details", summaryLine);
   const times = side.wall && side.wall.median > 0 ? profile.seconds / side.wall.median : 0;
-  const slowed = times > 1.5 ? `a profiled run takes ${short(times, 2)} times as long as a measured one: the shares are those of profiled runs` : "";
+  const slowed = times > 1.5 ? `a profiled run takes ${times < 9.95 ? times.toFixed(1) : count(Math.round(times))} times as long as a measured one: the shares are those of profiled runs` : "";
   panel.fill = () => panel.childElementCount > 1 || panel.append(...(slowed ? [el("p.note", slowed)] : []), profileBody(profile, operators, total, roof));
   panel.addEventListener("toggle", () => panel.open && panel.fill());
   return panel;
+}
+
+function operatorsTable(operators, total) {
+  const most = 30, inside = d3.sum(operators, one => one.seconds);
+  const rows = operators.slice(0, most).map(one =>
+    [given(one.op), seconds(one.seconds), share(one.seconds, total), count(one.steps), rate(one.operations, one.seconds), rate(one.bytes, one.seconds), reached(one.floor, one.seconds)]);
+  const others = operators.slice(most), rest = d3.sum(others, one => one.seconds);
+  if (others.length) rows.push(["others", seconds(rest), share(rest, total), count(d3.sum(others, one => one.steps)), "–", "–", "–"]);
+  if (total > inside) rows.push(["between steps", seconds(total - inside), share(total - inside, total), "–", "–", "–", "–"]);
+  return table(["operator", ">time", ">share", ">steps", ">GFLOP/s", ">GB/s", ">of the peak"], rows, "Time by operator", true);
 }
 
 function profileBody(profile, operators, total, roof) {
@@ -141,11 +153,10 @@ function profileBody(profile, operators, total, roof) {
   pair.append(el("figure", caption("Time by operator", roof ? "filled: what the machine needs at its peak" : "of one run"), drawOperators(shown, `Time by operator: ${shown.slice(0, 5).map(row => `${row[0]} ${seconds(row[1])}`).join(", ")}`)));
   const points = roof ? profile.steps.filter(step => step.operations > 0 && step.bytes > 0 && step.seconds > 0) : [];
   if (points.length) pair.append(el("figure", caption("Below the roof", "each step with products; its area grows with its time"), drawRoof(points, roof, `${counted(points.length, "step")} below the roof of the machine`)));
-  body.append(el("h3", "Operators"), table(["operator", ">time", ">share", ">steps", ">of the peak"], operators.slice(0, 30).map(one =>
-    [given(one.op), seconds(one.seconds), `${short(100 * one.seconds / total, 3)} %`, count(one.steps), reached(one.floor, one.seconds)]), "Time by operator", true));
+  body.append(el("h3", "Operators"), operatorsTable(operators, total));
   const won = step => step.seconds - (known(step.floor) ? step.floor : 0);
-  const steps = [...profile.steps].sort((a, b) => won(b) - won(a)).slice(0, 25);
-  body.append(el("h3", "Steps in which most can be won"), table(["step", "operator", ">time", ">could be", ">GFLOP/s", ">GB/s", "nodes of the model"], steps.map(step =>
+  const steps = profile.steps.filter(step => won(step) > 0).sort((a, b) => won(b) - won(a)).slice(0, 25);
+  body.append(el("h3", "Steps in which most can be won"), !steps.length ? el("p.soft", "none") : table(["step", "operator", ">time", ">could be", ">GFLOP/s", ">GB/s", "nodes of the model"], steps.map(step =>
     [code(step.name), given(step.op), seconds(step.seconds), known(step.floor) && step.floor > 0 ? seconds(step.floor) : "–", rate(step.operations, step.seconds), rate(step.bytes, step.seconds),
       given(step.nodes.slice(0, 6).join(", ") + (step.nodes.length > 6 ? ` and ${step.nodes.length - 6} more` : ""))]), "Steps in which most can be won", true));
   return body;
@@ -160,12 +171,14 @@ function benchmarkPanel(one, i) {
   }
   const base = one.ratios_to, first = one.sides[0];
   if (base && base !== first.label) made.append(el("p.note", "Ratios are to ", given(base), ", since ", given(first.label), " was not measured."));
-  one.warnings.forEach(warning => made.append(el("p.note", given(warning))));
-  if (!one.reached_goal) made.append(el("p.note", "The figures are less precise than asked for."));
-  if (one.cancelled) made.append(el("p.note", "The measurement was stopped early."));
+  const warn = text => made.append(el("p.note", el("b", "warning"), ": ", given(text)));
+  one.warnings.forEach(warn);
+  if (!one.reached_goal) warn("the figures are less precise than asked for; --max-time gives them longer");
+  if (one.cancelled) warn("the measurement was stopped early");
   one.sides.filter(side => side.failure).forEach(side => made.append(el("h3", given(side.label)), failurePanel(side)));
-  one.sides.filter(side => side.why && (!side.verdict || kindOf(side.verdict) === "bad")).forEach(side => made.append(el("p.note", given(side.label), ": ", given(side.why))));
+  one.sides.filter(side => side.why && !side.failure && !["identical", "rounding"].includes(side.verdict)).forEach(side => made.append(el("p.note", given(side.label), ": ", given(side.why))));
   one.sides.forEach(side => (side.notes || []).forEach(note => made.append(el("p.note", given(side.label), ": ", given(note)))));
+  one.sides.filter(side => ran(side) && !side.stationary).forEach(side => made.append(el("p.note", given(side.label), `: times still changed after ${counted(side.warmups, "warm-up run")}`)));
   made.append(times(one));
   const profiles = one.sides.map(profilePanel).filter(Boolean);
   if (profiles.length) made.append(el("h3", "Where the time goes"), ...profiles);
@@ -181,10 +194,11 @@ function setting() {
   const rows = benchmarks.flatMap(one => one.sides.map(side => [given(side.label), given(side.backend), given(side.version || "–"), given(side.device || "–"), given(side.arithmetic || "–"), fileOf(side.model || one.model),
     given(Object.entries(side.options).map(([name, value]) => `${name} = ${value}`).join(", ") || "–")])).slice(0, 200);
   return named("section", {id: "setting"}, el("h2", "What was run"), table(["side", "backend", "version", "devices", "arithmetic", "model", "options"], rows, "Sides", true), el("h3", "Glossary"), list([
-    ["median", "of the medians of all rounds, with half its 95 % interval"], ["p90, p99", "so many of 100 runs took at most this long"], ["cpu", "CPU time of the whole process"], ["per second", "runs by the median, with a batch what they hold along the first axis"], ["warm-up", "runs that were not measured"],
+    ["median", "of the medians of all rounds, with half its 95 % interval"], ["p90, p99", "so many of 100 runs took at most this long"], ["cpu", "CPU time of the whole process"], ["on device", "median time of the work on a GPU, without the copies of inputs and outputs"], ["per second", "runs by the median, with a batch what they hold along the first axis"], ["warm-up", "runs that were not measured"],
     ["first", "the first run after loading, when nothing is warm"], ["ratio", "how much longer than the first side, with its interval; no clear difference where the interval leaves open whether they differ"],
     ["fastest", "the sides with right outputs that are not clearly slower than the one with the lowest median"],
-    ["of the peak", "the time that the machine would need at the measured peak of its arithmetic or its memory, as a share of the time taken"]]));
+    ["GFLOP/s, GB/s", "multiplications and additions of the model, and bytes that a step cannot but read and write, for the time taken"],
+    ["of the peak", "the time that the machine would need at the measured peak of its arithmetic or its memory, as a share of the time taken: more than 100 % where data comes from caches, which are faster than memory"]]));
 }
 
 function build() {

@@ -14,7 +14,7 @@ function drawHistogram(histogram, label) {
     area.svg.append("g").selectAll("rect").data(filled).enter().append("rect").attr("class", "bar")
       .attr("x", ([i]) => x(histogram.lowest_exponent + i / 4) + .75).attr("y", bin => y(bin[1]))
       .attr("width", Math.max(1, x(.25) - x(0) - 1.5)).attr("height", bin => area.bottom - y(bin[1]))
-      .append("title").text(([i, elements]) => `${count(elements)} elements with |d| from ${short(10 ** (histogram.lowest_exponent + i / 4), 2)} to ${short(10 ** (histogram.lowest_exponent + (i + 1) / 4), 2)}`);
+      .append("title").text(([i, elements]) => `${counted(elements, "element")} with |d| from ${short(10 ** (histogram.lowest_exponent + i / 4), 2)} to ${short(10 ** (histogram.lowest_exponent + (i + 1) / 4), 2)}`);
   });
 }
 

@@ -128,9 +128,9 @@ function plotsOf(output) {
     const alpha = number(m.alpha), beta = number(m.beta), sign = beta < 0 ? "−" : "+";
     const fit = `b = ${short(alpha, 6)} a ${sign} ${short(Math.abs(beta))}, R² = ${short(m.r2, 6)}, residual ${short(m.residual)}`;
     made.append(
-      el("figure", caption("b over a", fit), drawPoints(points.map(([a, d]) => [a, a + d]), {slope: alpha, offset: beta, diagonal: true, xTitle: "a", yTitle: "b", label: `b over a of ${count(points.length)} elements; fitted line ${fit}`})),
+      el("figure", caption("b over a", fit), drawPoints(points.map(([a, d]) => [a, a + d]), {slope: alpha, offset: beta, diagonal: true, xTitle: "a", yTitle: "b", label: `b over a of ${counted(points.length, "element")}; fitted line ${fit}`})),
       el("figure", caption("Difference over a", alpha === 1 && beta === 0 ? "no linear part" : "the line is the linear part of the difference"),
-        drawPoints(points, {slope: alpha - 1, offset: beta, diagonal: false, xTitle: "a", yTitle: "d = b − a", label: `Difference over a of ${count(points.length)} elements`})));
+        drawPoints(points, {slope: alpha - 1, offset: beta, diagonal: false, xTitle: "a", yTitle: "d = b − a", label: `Difference over a of ${counted(points.length, "element")}`})));
   }
   if (!output.scatter) made.append(el("p.soft", "Only the worst outputs of a side have all plots."));
   return made.childElementCount ? made : null;

@@ -5,7 +5,7 @@ function bytes(number) {
   const units = ["bytes", "KiB", "MiB", "GiB", "TiB"];
   let unit = 0;
   while (number >= 1024 && unit < 4) { number /= 1024; ++unit; }
-  return unit ? `${number.toFixed(1)} ${units[unit]}` : `${count(number)} bytes`;
+  return unit ? `${number.toFixed(1)} ${units[unit]}` : plural(number, "byte");
 }
 const quantity = value => typeof value === "number" ? count(value) : value ?? "unknown";
 const plural = (number, what) => `${count(number)} ${what}${number === 1 ? "" : "s"}`;

@@ -2,6 +2,7 @@
 
 // JSON has no numbers for NaN and the infinities: they come as words.
 const number = value => value === null || value === undefined ? NaN : Number(value);
+const known = value => typeof value === "number";
 const superscript = exponent => [...String(exponent)].map(c => c === "-" ? "⁻" : "⁰¹²³⁴⁵⁶⁷⁸⁹"[c]).join("");
 
 /// Decimal notation with commas between thousands, for sizes below 10^21.
@@ -24,9 +25,13 @@ function short(value, digits = 3) {
   return `${decimal(Number(mantissa))}e${Number(exponent)}`.replace("e-", "e−");
 }
 
+/// A rate or a ratio with three digits, as the tables in text have it.
+const amount = value => known(value) && Math.abs(value) >= 1e5 && Math.abs(value) < 1e15 ? decimal(Number(value.toPrecision(3))) : short(value);
+
 function seconds(value) {
   const x = number(value);
   if (!isFinite(x)) return "–";
   if (x === 0) return "0";
-  return x >= 1 ? short(x) + " s" : x >= 1e-3 ? short(x * 1e3) + " ms" : short(x * 1e6) + " µs";
+  const almost = 0.9995;  // three digits of it read as 1 of the larger unit
+  return x >= almost ? short(x) + " s" : x >= almost * 1e-3 ? short(x * 1e3) + " ms" : short(x * 1e6) + " µs";
 }

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 
 #include "tools/report/bench/bench_parts.h"
@@ -50,14 +49,6 @@ std::string bench_bytes_text(const std::optional<std::uint64_t>& bytes) {
   return bytes ? fmt::format("{:.0f} MiB", static_cast<double>(*bytes) / 1048576) : "-";
 }
 
-/// "12,740", "45.3"
-std::string bench_rate_text(const std::optional<double>& rate) {
-  if (!rate) return "-";
-  const double digits = std::pow(10, std::max(std::floor(std::log10(*rate)) - 2, 0.0));
-  return *rate < 100 ? fmt::format("{:.3g}", *rate)
-                     : counted(static_cast<std::uint64_t>(std::round(*rate / digits) * digits));
-}
-
 std::vector<std::string> bench_row(const Benchmark& benchmark, const BenchSideReport& side,
                                    const BenchDeviceColumns& device) {
   std::vector<std::string> row = {without_controls(side.label)};
@@ -70,9 +61,10 @@ std::vector<std::string> bench_row(const Benchmark& benchmark, const BenchSideRe
   row.insert(row.end(), {bench_median_text(side.wall), seconds_text(side.wall.p90), seconds_text(side.wall.p99),
                          median_or_none(side.cpu)});
   if (device.times) row.push_back(median_or_none(side.on_device));
+  const std::optional<double> rate = bench_rate(benchmark, side);
   row.insert(row.end(),
-             {bench_rate_text(bench_rate(benchmark, side)), seconds_text(side.first_seconds),
-              seconds_text(side.load_seconds), std::to_string(side.warmups), std::to_string(side.wall.runs),
+             {rate ? in_three_digits(*rate) : "-", seconds_text(side.first_seconds), seconds_text(side.load_seconds),
+              std::to_string(side.warmups), std::to_string(side.wall.runs),
               side.grown_bytes ? "+" + bench_bytes_text(side.grown_bytes) : bench_bytes_text(side.peak_bytes)});
   if (device.bytes) row.push_back(bench_bytes_text(side.device_bytes));
   row.insert(row.end(), {bench_ratio_text(side.ratio), bench_verdict_text(side)});

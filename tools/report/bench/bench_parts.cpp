@@ -6,6 +6,7 @@
 #include <map>
 
 #include "tools/report/diagnostics.h"
+#include "tools/report/units.h"
 
 namespace onnxkit::tools {
 namespace {
@@ -18,7 +19,7 @@ void add_known(std::optional<double>& sum, const std::optional<double>& term, bo
     sum = sum && term ? std::optional(*sum + *term) : std::nullopt;
 }
 
-double to_win(const BenchStep& step) { return std::max(step.seconds - step.floor.value_or(0), 0.0); }
+double to_win(const BenchStep& step) { return step.seconds - step.floor.value_or(0); }
 
 }  // namespace
 
@@ -33,9 +34,8 @@ std::string setting_of(const Benchmark& benchmark) {
 /// "0.71 x (0.69 to 0.73)"
 std::string bench_ratio_text(const std::optional<Ratio>& ratio) {
   if (!ratio) return "-";
-  if (!ratio->differs)
-    return fmt::format("no clear difference ({:.3g} to {:.3g})", ratio->interval.low, ratio->interval.high);
-  return fmt::format("{:.3g} x ({:.3g} to {:.3g})", ratio->value, ratio->interval.low, ratio->interval.high);
+  return fmt::format("{} ({} to {})", ratio->differs ? in_three_digits(ratio->value) + " x" : "no clear difference",
+                     in_three_digits(ratio->interval.low), in_three_digits(ratio->interval.high));
 }
 
 std::optional<double> bench_rate(const Benchmark& benchmark, const BenchSideReport& side) {
@@ -79,9 +79,9 @@ std::string bench_failure_text(const Error& error) {
 }
 
 std::string bench_roof_text(const BenchRoof& roof) {
-  return fmt::format("{} {} {:.3g} GFLOP/s and {:.3g} GB/s", roof.threads,
-                     roof.threads == 1 ? "thread reaches" : "threads reach", 1e-9 * roof.operations_per_second,
-                     1e-9 * roof.bytes_per_second);
+  return fmt::format("{} {} {} GFLOP/s and {} GB/s", roof.threads,
+                     roof.threads == 1 ? "thread reaches" : "threads reach",
+                     in_three_digits(1e-9 * roof.operations_per_second), in_three_digits(1e-9 * roof.bytes_per_second));
 }
 
 std::vector<OperatorTime> operator_times(const BenchProfile& profile) {
@@ -105,8 +105,10 @@ std::vector<OperatorTime> operator_times(const BenchProfile& profile) {
 }
 
 std::vector<std::size_t> steps_to_win(const BenchProfile& profile, std::size_t most) {
-  std::vector<std::size_t> order(profile.steps.size());
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < profile.steps.size(); ++i) {
+    if (to_win(profile.steps[i]) > 0) order.push_back(i);
+  }
   std::stable_sort(order.begin(), order.end(),
                    [&](std::size_t a, std::size_t b) { return to_win(profile.steps[a]) > to_win(profile.steps[b]); });
   if (order.size() > most) order.resize(most);

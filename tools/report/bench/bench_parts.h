@@ -45,7 +45,8 @@ struct OperatorTime {
 /// Those that take longest first.
 std::vector<OperatorTime> operator_times(const BenchProfile& profile);
 
-/// Positions of the steps in which most can be won: where they are above what the machine could do, else where they take longest.
+/// Positions of the steps in which most can be won: where they are above what the machine could do, else where they take longest. Steps in which nothing
+/// can be won are not among them.
 std::vector<std::size_t> steps_to_win(const BenchProfile& profile, std::size_t most);
 
 /// Tables of what the sides were profiled to do, or why not; empty without profiles.

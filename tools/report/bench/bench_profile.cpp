@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <optional>
 
 #include "tools/report/bench/bench_parts.h"
 #include "tools/report/diagnostics.h"
@@ -13,13 +15,14 @@ namespace {
 constexpr std::size_t most_operators = 15, most_steps_shown = 10;
 
 std::string rate_text(const std::optional<double>& amount, double seconds) {
-  return amount && *amount > 0 && seconds > 0 ? fmt::format("{:.3g}", 1e-9 * *amount / seconds) : "-";
+  return amount && *amount > 0 && seconds > 0 ? in_three_digits(1e-9 * *amount / seconds) : "-";
 }
 
-/// How much of what the machine could do is reached.
+/// How much of what the machine could do is reached: more than all where data comes from caches.
 std::string reached_text(const std::optional<double>& floor, double seconds) {
   if (!floor || *floor <= 0 || seconds <= 0) return "-";
-  return fmt::format("{:.0f}%", 100 * *floor / seconds);
+  constexpr double most = 1e15;
+  return counted(static_cast<std::uint64_t>(std::round(std::min(100 * *floor / seconds, most)))) + "%";
 }
 
 std::string share_text(double seconds, double of) { return of > 0 ? fmt::format("{:.1f}%", 100 * seconds / of) : "-"; }
@@ -90,7 +93,13 @@ std::string notes_remark(const BenchSideReport& side) {
 }
 
 std::string steps_title(const BenchSideReport& side) {
-  return without_controls(side.label) + ", steps in which most can be won";
+  const bool is_none = steps_to_win(*side.profile, 1).empty();
+  return without_controls(side.label) + ", steps in which most can be won" + (is_none ? ": none" : "");
+}
+
+/// Empty where nothing can be won.
+std::optional<Table> steps_table_of(const BenchProfile& profile) {
+  return steps_to_win(profile, 1).empty() ? std::nullopt : std::optional(steps_table(profile));
 }
 
 }  // namespace
@@ -104,7 +113,8 @@ std::string bench_profiles_text(const BenchReport& report) {
     text += "\n  " + operators_title(side) + "\n";
     if (const std::string remark = notes_remark(side); !remark.empty()) text += "  " + remark + "\n";
     text += operators_table(*side.profile).text(0, false);
-    text += "\n  " + steps_title(side) + "\n" + steps_table(*side.profile).text(0, false);
+    text += "\n  " + steps_title(side) + "\n";
+    if (const auto table = steps_table_of(*side.profile)) text += table->text(0, false);
   }
   return text;
 }
@@ -118,7 +128,8 @@ std::string bench_profiles_markdown(const BenchReport& report) {
     text += "\n" + markdown_text(operators_title(side)) + "\n\n";
     if (const std::string remark = notes_remark(side); !remark.empty()) text += markdown_text(remark) + "\n\n";
     text += operators_table(*side.profile).markdown();
-    text += "\n" + markdown_text(steps_title(side)) + "\n\n" + steps_table(*side.profile).markdown();
+    text += "\n" + markdown_text(steps_title(side)) + "\n";
+    if (const auto table = steps_table_of(*side.profile)) text += "\n" + table->markdown();
   }
   return text;
 }

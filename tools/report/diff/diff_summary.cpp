@@ -107,7 +107,10 @@ std::string passes_sentence(const SideReport& side) {
     if (trial.without.size() > 1) return "; not because of a pass: it is wrong without any, too";
     bad.push_back(trial.without.front());
   }
-  if (bad.empty()) return fmt::format("; right without each of {} passes, too", side.pass_trials.size());
+  if (bad.empty())
+    return side.pass_trials.size() == 1
+               ? "; right without the pass, too"
+               : fmt::format("; right without each of {} passes, too", side.pass_trials.size());
   return fmt::format("; but wrong without the pass {}", fmt::join(bad, ", or without "));
 }
 

@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include "tools/model_file.h"
+#include "tools/report/diagnostics.h"
 #include "tools/report/inspect/inspect.h"
 #include "tools/report/units.h"
 
@@ -69,14 +70,14 @@ std::string inspect_text(const InspectReport& report) {
     add_values(text, "output", report.graphs.front().outputs);
   }
   for (const ParameterSummary& row : report.parameters) {
-    line("parameters",
-         fmt::format("{} {} in {} tensors, {}", counted(row.elements), row.type, row.tensors, in_bytes(row.bytes)));
+    line("parameters", fmt::format("{} {} in {}, {}", counted(row.elements), row.type, counted(row.tensors, "tensor"),
+                                   in_bytes(row.bytes)));
   }
   if (report.external_bytes > 0) line("external", in_bytes(report.external_bytes) + " of them outside the model file");
-  line("mult-adds",
-       quantity_text(report.multiply_adds, counted) +
-           (report.uncounted_nodes > 0 ? fmt::format(", {} nodes of unknown shape not counted", report.uncounted_nodes)
-                                       : ""));
+  line("mult-adds", quantity_text(report.multiply_adds, counted) +
+                        (report.uncounted_nodes > 0
+                             ? fmt::format(", {} of unknown shape not counted", counted(report.uncounted_nodes, "node"))
+                             : ""));
   line("activations",
        quantity_text(report.activation_peak, in_bytes) + " at the peak" +
            (report.unknown_size.empty() ? "" : fmt::format(": {} has no known size", quote(report.unknown_size))));
@@ -85,10 +86,11 @@ std::string inspect_text(const InspectReport& report) {
   line("free sizes", free.empty() ? "" : free + "; --dim NAME=SIZE sets one");
   std::uint64_t nodes = 0;
   for (const GraphSummary& graph : report.graphs) nodes += graph.nodes.size();
-  line("nodes", fmt::format("{} in {} graph{}", nodes, report.graphs.size(), report.graphs.size() == 1 ? "" : "s"));
+  line("nodes", fmt::format("{} in {}", nodes, counted(report.graphs.size(), "graph")));
   for (const auto& [op, count] : report.operators) text += fmt::format("    {:>6} {}\n", count, without_controls(op));
   for (const FunctionSummary& function : report.functions) {
-    line("function", fmt::format("{}: {} nodes, called {} times", function.name, function.nodes, function.calls));
+    line("function", fmt::format("{}: {}, called {}", function.name, counted(function.nodes, "node"),
+                                 counted(function.calls, "time")));
   }
   for (const auto& [key, value] : report.metadata) line("metadata", fmt::format("{} = {}", quote(key), quote(value)));
   return text;
