@@ -70,6 +70,8 @@ class Subject {
   static bool is_op(const ir::Node& node, std::string_view op);
   /// The node that writes the value, when it is the one named; null otherwise.
   const ir::Node* writer(ir::ValueId id, std::string_view op) const;
+  /// The index of the node that writes the value. Precondition: a node of the main graph does.
+  std::size_t writer_index(ir::ValueId id) const { return static_cast<std::size_t>(uses_->producer(id)); }
   /// One node reads it, once or more, and it is no output of the graph.
   bool has_one_reader(ir::ValueId id) const;
   /// The schema of a node of ai.onnx or a known domain; null when unknown.
