@@ -25,7 +25,7 @@ ir::Model parsed(const std::string& text) {
 BuildOptions options() {
   BuildOptions options;
   options.table = std::make_shared<spec::OpTable>();
-  options.evaluate = [](const ir::Model&) -> Result<std::vector<NamedValue>> { return make_error("test", "no"); };
+  options.evaluate = [](const ir::Model&) -> Result<std::vector<NamedValue>> { return make_error("kernel", "no"); };
   return options;
 }
 
