@@ -123,7 +123,7 @@ def faults_of_script(page, held, markdown):
     hostile = "</script>" in markdown or "script\\>" in markdown or "window.hit" in markdown
     yield from [] if hostile else faults_of_tables(markdown, shown["tables"])
     for line in markdown.splitlines():
-        if not hostile and line.startswith("- ") and (": times still changed" in line or "warning: " in line) and line[2:] not in shown["text"]:
+        if not hostile and line.startswith("- ") and (": warming up ended" in line or "warning: " in line) and line[2:] not in shown["text"]:
             yield f"the page does not say {line[2:]!r}"
     settings = {(one["model"], one["batch"], one["threads"]) for one in held["benchmarks"]}
     if len(set(shown["heads"])) < len(settings):

@@ -55,19 +55,12 @@ void give_mask_index(LowerCall& call, std::int64_t batch, std::int64_t length) {
 }
 
 /// Inputs of EmbedLayerNormalization. Of the quantized one scales of inputs 2 to 6 are inputs 8 to 12, their zero points 13 to 17, if there are any.
-enum EmbeddingInput : std::size_t {
-  words,
-  segments,
-  word_table,
-  place_table,
-  segment_table,
-  gamma,
-  beta,
-  mask,
-  places
+struct EmbeddingInput {
+  enum Index : std::size_t { words, segments, word_table, place_table, segment_table, gamma, beta, mask, places };
 };
 
 Unlowered misshapen_embeddings(LowerCall& call, bool has_places) {
+  using enum EmbeddingInput::Index;
   const View ids = call.input(words);
   if (ids.rank() != 2 || ids.size() == 0) return "operands of other forms";
   if (call.input(word_table).rank() != 2) return "tables of other forms";
@@ -134,6 +127,7 @@ class Embeddings {
 /// Tables are added row by row, then rows normalized.
 template <bool is_quantized>
 Unlowered lower_embeddings(LowerCall& call) {
+  using enum EmbeddingInput::Index;
   if (!is_quantized && !is_narrow_real(call.output_type(0))) return "only for real numbers of 32 bits and less";
   const bool has_places = !is_quantized && call.has_input(places);
   if (auto reason = misshapen_embeddings(call, has_places)) return reason;

@@ -19,6 +19,9 @@ function title() {
     (failed ? `; ${counted(failed, "side")} failed` : "") + (unmeasured ? `; ${counted(unmeasured, "measurement")} failed` : "");
 }
 
+// The arithmetic by which the outputs are explained, where that is coarser than float32.
+const coarse = side => side.rounding && side.rounding !== "float32" ? side.rounding : "";
+
 function head() {
   document.title = "onnxkit bench: " + title();
   const machine = (benchmarks.find(one => !one.failure) || benchmarks[0])?.machine;
@@ -29,7 +32,7 @@ function head() {
   benchmarks[0].sides.forEach(side => {
     const kind = side.failure ? "bad" : side.verdict ? kindOf(side.verdict) : "unsure";
     const what = side.failure ? `failed at ${visible(side.failure.at)}` : !ran(side) ? "was not measured" :
-      `${seconds(side.wall.median)}${spread(side.wall)}` + (side.ratio ? `, ${ratioText(side.ratio)}` : "") + (side.verdict ? `, outputs: ${side.verdict}` : ", outputs not judged");
+      `${seconds(side.wall.median)}${spread(side.wall)}` + (side.ratio ? `, ${ratioText(side.ratio)}` : "") + (side.verdict ? `, outputs: ${side.verdict}` + (coarse(side) ? ` (${coarse(side)})` : "") : ", outputs not judged");
     sentences.append(el("li." + kind, el("span.who", given(side.label)), el("span.what", what)));
   });
   top.append(sentences);
@@ -97,7 +100,7 @@ function times(one) {
   const megabytes = bytes => known(bytes) ? `${count(Math.round(bytes / 2 ** 20))} MiB` : "–";
   const timesDevice = one.sides.some(side => side.on_device), sizesDevice = one.sides.some(side => known(side.device_bytes));
   const rows = one.sides.map(side => ran(side) ? [given(side.label), seconds(side.wall.median) + spread(side.wall), seconds(side.wall.p90), seconds(side.wall.p99), side.cpu ? seconds(side.cpu.median) : "–",
-    ...(timesDevice ? [side.on_device ? seconds(side.on_device.median) : "–"] : []), known(side.per_second) ? amount(side.per_second) : "–", seconds(side.first_seconds), seconds(side.load_seconds), count(side.warmups), count(side.wall.runs), known(side.grown_bytes) ? `+${megabytes(side.grown_bytes)}` : megabytes(side.peak_bytes), ...(sizesDevice ? [megabytes(side.device_bytes)] : []), ratioText(side.ratio), side.verdict ? chip(side.verdict) : "not judged"]
+    ...(timesDevice ? [side.on_device ? seconds(side.on_device.median) : "–"] : []), known(side.per_second) ? amount(side.per_second) : "–", seconds(side.first_seconds), seconds(side.load_seconds), count(side.warmups), count(side.wall.runs), known(side.grown_bytes) ? `+${megabytes(side.grown_bytes)}` : megabytes(side.peak_bytes), ...(sizesDevice ? [megabytes(side.device_bytes)] : []), ratioText(side.ratio), side.verdict ? chip(side.verdict, coarse(side)) : "not judged"]
     : [given(side.label), el("span.failed", side.failure ? `✕ failed at ${visible(side.failure.at)}` : "not measured")]);
   const words = "runs are points; the box holds the middle half, the bar is the median";
   return el("div.panel", plots.length ? el("figure", caption("Time of a run", words), drawTimes(plots, `Times of runs: ${one.sides.filter(ran).map(side => `${visible(side.label)} ${seconds(side.wall.median)}`).join(", ")} (medians of wall time)`)) : "",
@@ -172,13 +175,14 @@ function benchmarkPanel(one, i) {
   const base = one.ratios_to, first = one.sides[0];
   if (base && base !== first.label) made.append(el("p.note", "Ratios are to ", given(base), ", since ", given(first.label), " was not measured."));
   const warn = text => made.append(el("p.note", el("b", "warning"), ": ", given(text)));
+  one.sides.forEach(side => (side.warnings || []).forEach(text => warn(`${side.label}: ${text}`)));
   one.warnings.forEach(warn);
   if (!one.reached_goal) warn("the figures are less precise than asked for; --max-time gives them longer");
   if (one.cancelled) warn("the measurement was stopped early");
   one.sides.filter(side => side.failure).forEach(side => made.append(el("h3", given(side.label)), failurePanel(side)));
   one.sides.filter(side => side.why && !side.failure && !["identical", "rounding"].includes(side.verdict)).forEach(side => made.append(el("p.note", given(side.label), ": ", given(side.why))));
   one.sides.forEach(side => (side.notes || []).forEach(note => made.append(el("p.note", given(side.label), ": ", given(note)))));
-  one.sides.filter(side => ran(side) && !side.stationary).forEach(side => made.append(el("p.note", given(side.label), `: times still changed after ${counted(side.warmups, "warm-up run")}`)));
+  one.sides.filter(side => ran(side) && !side.stationary).forEach(side => made.append(el("p.note", given(side.label), `: warming up ended after ${counted(side.warmups, "run")}, before times were seen to settle`)));
   made.append(times(one));
   const profiles = one.sides.map(profilePanel).filter(Boolean);
   if (profiles.length) made.append(el("h3", "Where the time goes"), ...profiles);
