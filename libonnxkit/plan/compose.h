@@ -9,6 +9,9 @@
 // What several lowerings write their steps with.
 namespace onnxkit::plan {
 
+/// Of a matrix that a lowering makes, beside those of the model: 32 MiB of float32.
+inline constexpr std::int64_t most_matrix_elements = std::int64_t{1} << 23;
+
 /// Negative axes count from the end. Throws Misfit outside of the axes.
 std::size_t counted_axis(std::int64_t axis, std::size_t rank);
 

@@ -182,9 +182,6 @@ View resized_by_taps(LowerCall& call, const View& view, std::size_t axis, std::v
   return result;
 }
 
-/// 32 MiB of float32. A larger matrix is mostly zeros, and the reference, which skips these, is faster.
-constexpr std::int64_t most_matrix_elements = std::int64_t{1} << 23;
-
 template <class T>
 View weight_matrix(LowerCall& call, const std::vector<Tap>& taps, std::int64_t size) {
   const auto count = static_cast<std::int64_t>(taps.size());
@@ -206,7 +203,7 @@ std::string key_of(const ResizedAxis& axis, const ResizeRules& rules, ElementTyp
                      rules.cubic_a, name_of(type));
 }
 
-/// Nothing where the matrix would be large.
+/// Nothing where the matrix would be large: it is mostly zeros, and the reference, which skips these, is faster.
 std::optional<View> resized_by_product(LowerCall& call, const View& view, std::size_t axis,
                                        const std::vector<Tap>& taps, const std::string& key, ElementType type) {
   const auto count = static_cast<std::int64_t>(taps.size());

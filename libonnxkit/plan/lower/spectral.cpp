@@ -23,9 +23,6 @@ struct LineTransform {
   std::int64_t read() const { return std::min(given, to_real() ? length / 2 + 1 : length); }
 };
 
-/// 32 MiB: each plan holds the matrices of its nodes, equal ones once.
-constexpr std::int64_t most_matrix_elements = std::int64_t{1} << 23;
-
 /// [rows, bins * parts], computed in double and rounded once.
 View make_transform_matrix(LowerCall& call, const LineTransform& t) {
   const std::int64_t columns = t.bins() * t.out_parts();
