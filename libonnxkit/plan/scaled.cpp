@@ -12,7 +12,7 @@ namespace onnxkit::plan {
 namespace {
 
 /// The greatest magnitudes of a channel; NaN counts as infinite.
-struct Greatest {
+struct Magnitudes {
   double before = 0, after = 0;
 
   void add(double number, double scaled) {
@@ -27,7 +27,7 @@ struct Greatest {
 struct Run {
   std::size_t at = 0, count = 0;
   const double* factors = nullptr;
-  Greatest* greatest = nullptr;
+  Magnitudes* greatest = nullptr;
   std::size_t stride = 0;
 };
 
@@ -77,7 +77,7 @@ std::optional<Tensor> scaled_channels(const Tensor& content, std::span<const dou
                                       const ChannelOrder& order) {
   std::vector<std::byte> bytes(content.bytes().size());
   const auto channels = static_cast<std::size_t>(order.channels), inner = static_cast<std::size_t>(order.inner);
-  std::vector<Greatest> greatest(static_cast<std::size_t>(order.groups) * channels);
+  std::vector<Magnitudes> greatest(static_cast<std::size_t>(order.groups) * channels);
   const auto scale = [&](const Run& run) {
     if (content.type() == ElementType::float32) return scale_floats(content.bytes().data(), bytes.data(), run);
     scale_numbers(content.type(), content.bytes(), bytes, run);

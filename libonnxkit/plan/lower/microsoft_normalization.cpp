@@ -81,14 +81,14 @@ class Embeddings {
       : call_(call), is_quantized_(is_quantized), size_(size) {}
 
   /// `dims`: those of the rows, without their size.
-  void add(std::size_t table, const View& positions, Dims dims) {
-    const View rows = call_.input(table);
+  void add(std::size_t input, const View& positions, Dims dims) {
+    const View rows = call_.input(input);
     if (rows.rank() != 2 || rows.dims[1] != size_ || rows.size() == 0) {
       refused_ = "tables of other forms";
       return;
     }
     dims.push_back(size_);
-    const Number real = real_of(sum_, inputs_, with_scale(table, reshaped(rows_at(call_, rows, positions), dims)));
+    const Number real = real_of(sum_, inputs_, with_scale(input, reshaped(rows_at(call_, rows, positions), dims)));
     total_ = total_ ? sum_.apply(Operation::add, *total_, real) : real;
   }
 
@@ -107,7 +107,7 @@ class Embeddings {
   const Unlowered& refused() const { return refused_; }
 
  private:
-  EmbeddedRows with_scale(std::size_t table, const View& rows) { return {rows, single(table + 6), single(table + 11)}; }
+  EmbeddedRows with_scale(std::size_t input, const View& rows) { return {rows, single(input + 6), single(input + 11)}; }
 
   std::optional<View> single(std::size_t input) {
     if (!is_quantized_ || !call_.has_input(input)) return std::nullopt;

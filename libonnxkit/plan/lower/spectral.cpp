@@ -60,7 +60,7 @@ View make_transform_matrix(LowerCall& call, const LineTransform& t) {
 
 View transform_matrix(LowerCall& call, const LineTransform& t) {
   const std::string key = fmt::format("transform of {} by {} and {}, {} {}", t.length, t.read(), t.in_parts,
-                                      t.is_inverse ? "back" : "forth", t.is_onesided ? "one-sided" : "two-sided");
+                                      t.is_inverse ? "back" : "forth", t.is_onesided ? "half" : "whole");
   return call.shared_constant(key, [&] { return make_transform_matrix(call, t); });
 }
 
