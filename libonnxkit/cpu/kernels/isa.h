@@ -86,9 +86,9 @@ struct Isa {
                     float* out, const Epilogue& epilogue);
   void (*pool)(const Pooling& pooling, const float* in, PixelRange pixels, float* out);
 
-  void (*softmax)(const Rows& rows, float scale, const float* mask, std::int64_t mask_stride);
+  void (*softmax)(const Rows& rows);
   void (*log_softmax)(const Rows& rows);
-  void (*normalize)(const Rows& rows, std::int64_t first_row, const Normalization& normalization);
+  void (*normalize)(const Rows& rows, const Normalization& normalization);
   void (*reduce_rows)(Reduction reduction, const float* from, std::int64_t row_stride, std::int64_t rows,
                       std::int64_t columns, float* to);
   void (*reduce_columns)(Reduction reduction, const float* from, std::int64_t row_stride, std::int64_t rows,
@@ -99,7 +99,7 @@ struct Isa {
                                  std::int64_t* places);
   void (*transpose)(float* to, const float* from, std::int64_t rows, std::int64_t columns, std::int64_t to_row,
                     std::int64_t from_column);
-  ArrayFunction* functions[11];  ///< by Function
+  ArrayFunction* functions[7];  ///< by Function
 
   std::int64_t (*attention_scratch)(const Attention& attention);
   void (*attend)(const Attention& attention, float* scratch);

@@ -142,9 +142,7 @@ struct Rows {
   std::int64_t to_stride = 0;
   std::int64_t rows = 0, columns = 0;
 };
-/// Softmax of each row of from * scale + mask. `mask` may be null; its row i is at mask + i * mask_stride.
-void softmax_rows(ThreadPool& threads, const Rows& rows, float scale = 1, const float* mask = nullptr,
-                  std::int64_t mask_stride = 0, const Isa& isa = best_isa());
+void softmax_rows(ThreadPool& threads, const Rows& rows, const Isa& isa = best_isa());
 void log_softmax_rows(ThreadPool& threads, const Rows& rows, const Isa& isa = best_isa());
 
 struct Normalization {
@@ -152,8 +150,6 @@ struct Normalization {
   const float* scale = nullptr;  ///< one number for each column, or none
   const float* bias = nullptr;   ///< the same
   bool centers = true;           ///< LayerNormalization; otherwise RMSNormalization, which does not subtract the mean
-  float* mean = nullptr;         ///< where the mean of each row goes, if anywhere
-  float* inverse_deviation = nullptr;  ///< the same for 1 / sqrt(variance + epsilon)
 };
 void normalize_rows(ThreadPool& threads, const Rows& rows, const Normalization& normalization,
                     const Isa& isa = best_isa());
@@ -190,15 +186,11 @@ enum class Function {
   tanh,
   erf,
   sigmoid,
-  gelu,       ///< 0.5 * x * (1 + erf(x / sqrt(2)))
-  gelu_tanh,  ///< 0.5 * x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3)))
-  silu,       ///< x * sigmoid(x)
-  sqrt,
-  reciprocal,
+  silu,  ///< x * sigmoid(x)
   atan
 };
-/// to[i] = function(from[i]) for count floats; `to` may be `from`. exp, log, sqrt and reciprocal are at most 2 units in the last place off, tanh,
-/// erf, sigmoid and atan at most 3, over all floats; results underflow gradually.
+/// to[i] = function(from[i]) for count floats; `to` may be `from`. exp and log are at most 2 units in the last place off, tanh, erf, sigmoid, silu
+/// and atan at most 3, over all floats; results underflow gradually.
 using ArrayFunction = void(float* to, const float* from, std::int64_t count);
 ArrayFunction* array_function(Function function, const Isa& isa = best_isa());
 

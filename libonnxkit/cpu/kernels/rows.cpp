@@ -32,12 +32,9 @@ void pool(ThreadPool& threads, const Pooling& pooling, const float* in, float* o
                     });
 }
 
-void softmax_rows(ThreadPool& threads, const Rows& rows, float scale, const float* mask, int64_t mask_stride,
-                  const Isa& isa) {
-  threads.for_range(rows.rows, rows_for_task(rows.columns), [&](int64_t first, int64_t last) {
-    isa.softmax(rows_from(rows, first, last), scale, mask == nullptr ? nullptr : mask + first * mask_stride,
-                mask_stride);
-  });
+void softmax_rows(ThreadPool& threads, const Rows& rows, const Isa& isa) {
+  threads.for_range(rows.rows, rows_for_task(rows.columns),
+                    [&](int64_t first, int64_t last) { isa.softmax(rows_from(rows, first, last)); });
 }
 
 void log_softmax_rows(ThreadPool& threads, const Rows& rows, const Isa& isa) {
@@ -46,9 +43,8 @@ void log_softmax_rows(ThreadPool& threads, const Rows& rows, const Isa& isa) {
 }
 
 void normalize_rows(ThreadPool& threads, const Rows& rows, const Normalization& normalization, const Isa& isa) {
-  threads.for_range(rows.rows, rows_for_task(rows.columns), [&](int64_t first, int64_t last) {
-    isa.normalize(rows_from(rows, first, last), first, normalization);
-  });
+  threads.for_range(rows.rows, rows_for_task(rows.columns),
+                    [&](int64_t first, int64_t last) { isa.normalize(rows_from(rows, first, last), normalization); });
 }
 
 void reduce_rows(ThreadPool& threads, Reduction reduction, const float* from, int64_t row_stride, int64_t rows,

@@ -219,11 +219,34 @@ Operate* joined(const Node& first, const Node& second) {
   return operations.find_pair(first.operation, second.operation);
 }
 
-/// Nodes that one pass computes with the node that alone reads them fall away.
-void join_pairs(std::vector<Node>& nodes) {
+std::vector<int> reader_counts(std::span<const Node> nodes) {
   std::vector<int> readers(nodes.size(), 0);
   for (const Node& node : nodes)
     for (int k = 0; k < node.arity; ++k) ++readers[node.operands[k]];
+  return readers;
+}
+
+/// x * sigmoid(x) is one function.
+void join_silus(std::vector<Node>& nodes) {
+  const std::vector<int> readers = reader_counts(nodes);
+  for (Node& node : nodes) {
+    if (node.operation != Operation::multiply || node.held != Held::f32) continue;
+    for (int k = 0; k < 2; ++k) {
+      const Node& sigmoid = nodes[node.operands[k]];
+      const NodeId x = node.operands[1 - k];
+      if (sigmoid.operation != Operation::sigmoid || sigmoid.operands[0] != x || readers[node.operands[k]] != 1)
+        continue;
+      node.operate = silu();
+      node.arity = 1;
+      node.operands[0] = x;
+      break;
+    }
+  }
+}
+
+/// Nodes that one pass computes with the node that alone reads them fall away.
+void join_pairs(std::vector<Node>& nodes) {
+  const std::vector<int> readers = reader_counts(nodes);
   for (Node& node : nodes) {
     if (node.held != Held::f32 || node.arity != 2) continue;
     const bool commutes = node.operation == Operation::add || node.operation == Operation::multiply;
@@ -343,6 +366,7 @@ Result<Program> Program::make(const plan::Expression& stated, std::span<const El
     }
   }
   std::vector<Node> needed(nodes.begin(), nodes.begin() + *last + 1);
+  join_silus(needed);
   join_pairs(needed);
   return Compiler(inputs, one_for_all).run(needed, conversion);
 }

@@ -202,6 +202,8 @@ constexpr const OperationTable* operation_tables[] = {&operations_baseline};
 
 const OperationTable& best_operations() { return at_level(operation_tables, best_level()); }
 
+Operate* silu() { return call_array<Function::silu>; }
+
 Operate* operation_for(Operation operation, Held held) {
   Operate* found = nullptr;
   if (held == Held::f32) {

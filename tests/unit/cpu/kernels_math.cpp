@@ -19,11 +19,10 @@ struct Row {
 };
 const Row rows[] = {{Function::exp, [](double x) { return std::exp(x); }, 2},
                     {Function::log, [](double x) { return std::log(x); }, 2},
-                    {Function::sqrt, [](double x) { return std::sqrt(x); }, 2},
-                    {Function::reciprocal, [](double x) { return 1 / x; }, 2},
                     {Function::tanh, [](double x) { return std::tanh(x); }, 3},
                     {Function::erf, [](double x) { return std::erf(x); }, 3},
                     {Function::sigmoid, sigmoid, 3},
+                    {Function::silu, [](double x) { return x * sigmoid(x); }, 3},
                     {Function::atan, [](double x) { return std::atan(x); }, 3}};
 
 /// The distance of neighbouring floats where x is.
@@ -80,33 +79,6 @@ TEST_CASE("functions of arrays are right to a few units over all floats, zeros, 
       CAPTURE(y[worst]);
       CHECK(most <= row.units);
     }
-  });
-}
-
-TEST_CASE("activations are near to their formulas") {
-  const Floats x = all_magnitudes();
-  const auto gelu = [](double v) { return 0.5 * v * std::erfc(-v / std::sqrt(2.0)); };
-  const auto gelu_tanh = [](double v) {
-    return v * sigmoid(2 * std::sqrt(2 / std::acos(-1.0)) * (v + 0.044715 * v * v * v));
-  };
-  const auto silu = [](double v) { return v * sigmoid(v); };
-  on_each_isa([&](const cpu::Isa& isa) {
-    const auto faults = [&](Function function, const auto& formula) {
-      Floats y = x;
-      cpu::array_function(function, isa)(y.data(), y.data(), static_cast<int64_t>(y.size()));
-      int64_t count = 0;
-      for (std::size_t i = 0; i < x.size(); ++i) {
-        const double wanted = formula(double{x[i]});
-        const auto rounded = static_cast<float>(wanted);
-        const bool same = std::isnan(rounded) ? std::isnan(y[i]) : y[i] == rounded;
-        count += !(same ||
-                   std::abs(y[i] - wanted) <= 4e-7 * std::abs(wanted) + 1e-7 * std::min(1.0, std::abs(double{x[i]})));
-      }
-      return count;
-    };
-    CHECK(faults(Function::gelu, gelu) == 0);
-    CHECK(faults(Function::gelu_tanh, gelu_tanh) == 0);
-    CHECK(faults(Function::silu, silu) == 0);
   });
 }
 
