@@ -1,8 +1,9 @@
 // What scales and moves the channels behind a Conv, ConvTranspose, Gemm or MatMul with constant weights goes into the weights and the bias, computed in
-// double: BatchNormalization, and Mul, Div, Add and Sub with one constant for each channel.
+// double: BatchNormalization, and Mul, Div, Add and Sub with one constant for each channel. Weights of 16 bits are not scaled.
 #include <algorithm>
 #include <cmath>
 
+#include "libonnxkit/base/dtype/dtype.h"
 #include "libonnxkit/ir/clone.h"
 #include "libonnxkit/plan/pass.h"
 #include "libonnxkit/plan/rewriting.h"
@@ -211,6 +212,8 @@ class AffineFolding {
     ir::ValueId weights = node.inputs[1];
     std::optional<Tensor> scaled;
     if (affine.scales) {
+      // Rounded once more they would move sums whose terms cancel further than the model's own rounding does.
+      if (is_16_bit_real(type)) return rewriting_.miss(root, "scaled weights of 16 bits would lose digits");
       const auto content = is_floating(type) ? subject_.content(weights) : std::nullopt;
       if (!content || !fits(node, from)) return;
       scaled = scaled_channels(*content, affine.factors, order_of(node, from));
