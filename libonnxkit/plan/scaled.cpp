@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -11,64 +12,70 @@
 namespace onnxkit::plan {
 namespace {
 
-/// The greatest magnitudes of a channel; NaN counts as infinite.
-struct Magnitudes {
-  double before = 0, after = 0;
+constexpr double infinite = std::numeric_limits<double>::infinity();
 
-  void add(double number, double scaled) {
-    before = std::max(before, std::abs(number));
-    const double size = std::abs(scaled);
-    after =
-        size <= std::numeric_limits<double>::max() ? std::max(after, size) : std::numeric_limits<double>::infinity();
-  }
-};
-
-/// Elements of a run: that at i has factors[i * stride] and belongs to greatest[i * stride].
+/// Elements of a run: that at i has factors[i * stride], and greatest[i * stride] becomes no less than its magnitude; that of NaN is infinite.
 struct Run {
   std::size_t at = 0, count = 0;
   const double* factors = nullptr;
-  Magnitudes* greatest = nullptr;
+  double* greatest = nullptr;
   std::size_t stride = 0;
 };
+
+void note_magnitude(double& greatest, double number) {
+  const double size = std::abs(number);
+  greatest = size < infinite ? std::max(greatest, size) : infinite;
+}
 
 /// Neither side need be aligned.
 void scale_floats(const std::byte* from, std::byte* to, const Run& run) {
   from += run.at * sizeof(float);
   to += run.at * sizeof(float);
+  std::uint32_t largest = 0;
   for (std::size_t i = 0; i < run.count; ++i) {
     float number = 0;
     std::memcpy(&number, from + i * sizeof(float), sizeof(float));
-    const auto scaled = static_cast<float>(static_cast<double>(number) * run.factors[i * run.stride]);
-    std::memcpy(to + i * sizeof(float), &scaled, sizeof(float));
-    run.greatest[i * run.stride].add(static_cast<double>(number), static_cast<double>(scaled));
+    number = static_cast<float>(static_cast<double>(number) * run.factors[i * run.stride]);
+    std::memcpy(to + i * sizeof(float), &number, sizeof(float));
+    if (run.stride != 0) note_magnitude(run.greatest[i], static_cast<double>(number));
+    largest = std::max(largest, std::bit_cast<std::uint32_t>(number) & 0x7fffffffU);
   }
+  if (run.stride == 0) note_magnitude(*run.greatest, static_cast<double>(std::bit_cast<float>(largest)));
 }
 
 void scale_numbers(ElementType type, std::span<const std::byte> from, std::span<std::byte> to, const Run& run) {
   const std::size_t width = static_cast<std::size_t>(storage_bits(type)) / 8;
-  std::array<double, 256> numbers, scaled;
-  for (std::size_t done = 0; done < run.count; done += numbers.size()) {
-    const std::size_t count = std::min(numbers.size(), run.count - done), at = (run.at + done) * width;
+  std::array<double, 256> scaled;
+  for (std::size_t done = 0; done < run.count; done += scaled.size()) {
+    const std::size_t count = std::min(scaled.size(), run.count - done), at = (run.at + done) * width;
     const auto some = std::span(scaled).first(count);
     decode(type, from.subspan(at, count * width), some);
-    std::copy_n(some.begin(), count, numbers.begin());
     for (std::size_t i = 0; i < count; ++i) some[i] *= run.factors[(done + i) * run.stride];
     round_to(type, some);
-    for (std::size_t i = 0; i < count; ++i) run.greatest[(done + i) * run.stride].add(numbers[i], some[i]);
+    for (std::size_t i = 0; i < count; ++i) note_magnitude(run.greatest[(done + i) * run.stride], some[i]);
     encode(type, some, to.subspan(at, count * width));
   }
 }
 
-/// Below it numbers of the type have fewer digits.
+/// Below it numbers of the type, which has 32 bits or more, have fewer digits.
 double least_normal(ElementType type) {
-  switch (type) {
-    case ElementType::float64:
-      return std::numeric_limits<double>::min();
-    case ElementType::float16:
-      return 0x1p-14;
-    default:
-      return static_cast<double>(std::numeric_limits<float>::min());
+  return type == ElementType::float64 ? std::numeric_limits<double>::min()
+                                      : static_cast<double>(std::numeric_limits<float>::min());
+}
+
+/// The greatest magnitude in a channel of a group, whose number counts through all groups.
+double greatest_in(const Tensor& content, const ChannelOrder& order, std::size_t channel) {
+  const auto channels = static_cast<std::size_t>(order.channels), inner = static_cast<std::size_t>(order.inner);
+  const std::size_t width = static_cast<std::size_t>(storage_bits(content.type())) / 8,
+                    rows = static_cast<std::size_t>(order.rows);
+  std::vector<double> numbers(inner);
+  double greatest = 0;
+  for (std::size_t row = 0; row < rows; ++row) {
+    const std::size_t run = (channel / channels * rows + row) * channels + channel % channels;
+    decode(content.type(), content.bytes().subspan(run * inner * width, inner * width), std::span(numbers));
+    for (const double number : numbers) note_magnitude(greatest, number);
   }
+  return greatest;
 }
 
 }  // namespace
@@ -77,7 +84,7 @@ std::optional<Tensor> scaled_channels(const Tensor& content, std::span<const dou
                                       const ChannelOrder& order) {
   std::vector<std::byte> bytes(content.bytes().size());
   const auto channels = static_cast<std::size_t>(order.channels), inner = static_cast<std::size_t>(order.inner);
-  std::vector<Magnitudes> greatest(static_cast<std::size_t>(order.groups) * channels);
+  std::vector<double> greatest(static_cast<std::size_t>(order.groups) * channels);
   const auto scale = [&](const Run& run) {
     if (content.type() == ElementType::float32) return scale_floats(content.bytes().data(), bytes.data(), run);
     scale_numbers(content.type(), content.bytes(), bytes, run);
@@ -97,9 +104,9 @@ std::optional<Tensor> scaled_channels(const Tensor& content, std::span<const dou
   }
   const double least = least_normal(content.type());
   for (std::size_t i = 0; i < greatest.size(); ++i) {
-    const auto [before, after] = greatest[i];
-    const bool loses_digits = factors_of_all[i] != 0 && after < std::min(before, least);
-    if (!std::isfinite(after) || loses_digits) return std::nullopt;
+    if (greatest[i] == infinite) return std::nullopt;
+    const bool may_lose_digits = factors_of_all[i] != 0 && greatest[i] < least;
+    if (may_lose_digits && greatest[i] < greatest_in(content, order, i)) return std::nullopt;
   }
   auto scaled = Tensor::from_bytes(content.type(), content.dims(), std::move(bytes));
   return scaled ? std::optional(*std::move(scaled)) : std::nullopt;
