@@ -88,8 +88,7 @@ Error nothing_in_common(const std::vector<std::string>& before, const std::vecto
 
 Result<void> check_baseline(const std::vector<Benchmark>& baseline, const BenchArguments& arguments) {
   std::vector<Benchmark> planned;
-  for (const BenchPlan& plan : bench_plans(arguments))
-    planned.push_back({plan.models.front(), plan.batch, plan.threads, {}});
+  for (const BenchPlan& plan : bench_plans(arguments)) planned.push_back(unmeasured(plan));
   const std::vector<std::string> labels = planned_labels(arguments);
   const auto is_side = [&](const BenchSideReport& side) {
     return labels.empty() || std::find(labels.begin(), labels.end(), side.label) != labels.end();

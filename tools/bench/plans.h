@@ -16,6 +16,9 @@ struct BenchPlan {
   std::optional<std::int64_t> batch, threads;
 };
 
+/// A report of it before anything was measured.
+inline Benchmark unmeasured(const BenchPlan& plan) { return {plan.models.front(), plan.batch, plan.threads, {}}; }
+
 /// Folders and patterns among the models become the files that they mean; those that mean none stay, with the reason in `no_models`. The folder of
 /// another framework's model stays what it is.
 void expand_bench_models(BenchArguments& arguments);

@@ -31,7 +31,7 @@ class Sweep {
   Result<BenchSweep> run() {
     for (const BenchPlan& plan : plans_) {
       if (is_stopped()) break;
-      Benchmark named{plan.models.front(), plan.batch, plan.threads, {}};
+      Benchmark named = unmeasured(plan);
       progress_.at("measuring " + setting_of(named));
       auto benchmark = result_of(plan, named);
       progress_.advance();
@@ -54,8 +54,7 @@ class Sweep {
  private:
   void add_those_not_begun() {
     for (std::size_t i = sweep_.benchmarks.size(); i < plans_.size(); ++i) {
-      Benchmark& rest =
-          sweep_.benchmarks.emplace_back(Benchmark{plans_[i].models.front(), plans_[i].batch, plans_[i].threads, {}});
+      Benchmark& rest = sweep_.benchmarks.emplace_back(unmeasured(plans_[i]));
       rest.failure = make_error("cancelled", "not measured: the command was stopped before");
       rest.report.cancelled = true;
     }
