@@ -1,17 +1,9 @@
-#include <ctime>
-
-#include <chrono>
 #include <utility>
 
-#include <fmt/core.h>
-
 #include "libonnxkit/cpu/session.h"
-#include "libonnxkit/exec/passes_option.h"
 #include "libonnxkit/exec/perturbed.h"
 #include "libonnxkit/exec/registry.h"
-#include "libonnxkit/exec/support.h"
-#include "libonnxkit/exec/threads_option.h"
-#include "libonnxkit/spec/op_table.h"
+#include "libonnxkit/plan/planned_load.h"
 
 namespace onnxkit::reference {
 void register_reference_backend(exec::BackendRegistry& registry);
@@ -31,32 +23,16 @@ class CpuBackend : public exec::Backend {
     desc.version = ONNXKIT_VERSION;
     desc.title = "onnxkit cpu " + desc.version;
     desc.devices = {"cpu"};
-    desc.formats = {"onnx"};
     desc.arithmetic = name_of(Profile::float32);
-    desc.options[exec::without_pass_option] = {
-        .help = "passes that the plan is made without, with + between their names", .fallback = "", .values = {}};
-    desc.options[exec::threads_option] = exec::describe_threads_option();
-    desc.capabilities.in_memory = true;
-    desc.capabilities.profile = exec::ProfileDetail::step;
-    desc.capabilities.passes = plan::pass_names();
+    plan::describe_plans(desc);
     return desc;
   }
 
   Result<std::unique_ptr<exec::Session>> load(const exec::ModelSource& source,
                                               const exec::LoadOptions& options) override {
-    if (!source.model) return make_error("not-supported", "the backend cpu runs ONNX models only");
-    if (!source.model->graph) return make_error("no-graph", "the model has no graph");
-    if (auto checked = exec::check_load(*describe(), source, options); !checked) return checked.error();
-    plan::PlannedOptions planned;
-    planned.load = options;
-    planned.load.threads = exec::threads_of(options);
-    if (!planned.load.context) planned.load.context = std::make_shared<exec::SessionContext>();
-    if (!planned.load.table) planned.load.table = std::make_shared<spec::OpTable>();
-    if (const auto given = options.options.find(exec::without_pass_option); given != options.options.end()) {
-      auto names = exec::passes_named(given->second, plan::pass_names());
-      if (!names) return names.error();
-      planned.without_passes = *std::move(names);
-    }
+    auto asked = plan::planned_options(*describe(), source, options);
+    if (!asked) return asked.error();
+    plan::PlannedOptions planned = *std::move(asked);
     exec::BackendRegistry registry;
     reference::register_reference_backend(registry);
     auto host = registry.find("reference", settings_);
@@ -69,7 +45,6 @@ class CpuBackend : public exec::Backend {
         !runs)
       return runs.error();
     const auto shared = std::make_shared<Shared>(Shared{.load = planned.load, .host = planned.host, .packed = {}});
-    planned.plans_bodies = true;
     planned.takes = [](const plan::Plan& plan, const plan::Step& step) {
       return kernel_registry().refusal(plan, step);
     };

@@ -6,12 +6,9 @@
 #include "libonnxkit/cuda/libraries/cublaslt_library.h"
 #include "libonnxkit/cuda/libraries/cudnn_library.h"
 #include "libonnxkit/cuda/session.h"
-#include "libonnxkit/exec/passes_option.h"
 #include "libonnxkit/exec/perturbed.h"
 #include "libonnxkit/exec/registry.h"
-#include "libonnxkit/exec/support.h"
-#include "libonnxkit/exec/threads_option.h"
-#include "libonnxkit/spec/op_table.h"
+#include "libonnxkit/plan/planned_load.h"
 
 namespace onnxkit::reference {
 void register_reference_backend(exec::BackendRegistry& registry);
@@ -84,7 +81,6 @@ exec::BackendDesc desc_of(const Found& found) {
   desc.version = ONNXKIT_VERSION;
   desc.title = "onnxkit cuda " + desc.version;
   for (const DeviceFacts& device : found.devices) desc.devices.push_back(device_name(device));
-  desc.formats = {"onnx"};
   desc.arithmetic = name_of(Profile::float32);
   desc.options[precision_option] = {.help = "what float32 values are computed in",
                                     .fallback = "f32",
@@ -113,12 +109,7 @@ exec::BackendDesc desc_of(const Found& found) {
       .help = "streamed: each run sends constants to the device, as usual where its memory does not hold them",
       .fallback = "usual",
       .values = {"usual", "streamed"}};
-  desc.options[exec::threads_option] = exec::describe_threads_option();
-  desc.capabilities.passes = plan::pass_names();
-  desc.options[exec::without_pass_option] = {
-      .help = "passes that the plan is made without, with + between their names", .fallback = "", .values = {}};
-  desc.capabilities.in_memory = true;
-  desc.capabilities.profile = exec::ProfileDetail::step;
+  plan::describe_plans(desc);
   desc.capabilities.math_modes = {exec::MathMode::declared, exec::MathMode::unrounded};
   return desc;
 }
@@ -153,24 +144,17 @@ class CudaBackend : public exec::Backend {
 
   Result<std::unique_ptr<exec::Session>> load(const exec::ModelSource& source,
                                               const exec::LoadOptions& options) override {
-    if (!source.model) return make_error("not-supported", "the backend cuda runs ONNX models only");
-    if (!source.model->graph) return make_error("no-graph", "the model has no graph");
     const auto found = look_around(settings_);
     if (!found) return found.error();
-    if (auto checked = exec::check_load(desc_of(*found), source, options); !checked) return checked.error();
-    exec::LoadOptions with_threads = options;
-    with_threads.threads = exec::threads_of(options);
-    auto shared = share(*found, with_threads);
+    auto asked = plan::planned_options(desc_of(*found), source, options);
+    if (!asked) return asked.error();
+    plan::PlannedOptions planned = *std::move(asked);
+    auto shared = share(*found, planned.load);
     if (!shared) return shared.error();
-    plan::PlannedOptions planned;
     planned.load = (*shared)->load;
     planned.host = (*shared)->host;
     planned.kept_plans = (*shared)->kept_plans;
-    auto names = exec::passes_named(option_of(options, exec::without_pass_option), plan::pass_names());
-    if (!names) return names.error();
-    planned.without_passes = *std::move(names);
     planned.takes = refusal;
-    planned.plans_bodies = true;
     planned.prefers_few_steps = true;
     planned.notes = (*shared)->notes;
     planned.device = device_name((*shared)->maker.device->facts());
@@ -179,7 +163,7 @@ class CudaBackend : public exec::Backend {
     planned.exact = precision == Precision::f64;
     exec::LoadOptions beside{.context = planned.load.context,
                              .table = planned.load.table,
-                             .threads = with_threads.threads,
+                             .threads = planned.load.threads,
                              .allow_outside_data = options.allow_outside_data};
     if (planned.exact) beside.products = std::make_shared<DoubleProducts>(*shared);
     // What neither a plan nor the reference can run is said now.
@@ -232,6 +216,7 @@ class CudaBackend : public exec::Backend {
     return device;
   }
 
+  /// `options` have a context and a table.
   Result<std::shared_ptr<Shared>> share(const Found& found, const exec::LoadOptions& options) {
     auto device = use(found, options);
     if (!device) return device.error();
@@ -243,8 +228,6 @@ class CudaBackend : public exec::Backend {
                                                                 .fuses = option_of(options, math_option) != "strict",
                                                                 .cache = CodeCache(option_of(options, cache_option))});
     exec::LoadOptions& load = shared->load;
-    if (!load.context) load.context = std::make_shared<exec::SessionContext>();
-    if (!load.table) load.table = std::make_shared<spec::OpTable>();
     shared->precision = precision_named(option_of(options, precision_option)).value_or(Precision::f32);
     if (options.math == exec::MathMode::unrounded && shared->precision != Precision::f64)
       return make_error("not-supported", "the backend cuda runs unrounded (--wide) with precision=f64 only");

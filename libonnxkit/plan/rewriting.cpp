@@ -238,6 +238,33 @@ std::int64_t integer_of(const ir::Node& node, std::string_view name, std::int64_
   return value ? *value : fallback;
 }
 
+double real_of(const ir::Node& node, std::string_view name, float fallback) {
+  const ir::Attribute* attribute = node.find_attribute(name);
+  const auto* value = attribute ? attribute->as<float>() : nullptr;
+  return static_cast<double>(value ? *value : fallback);
+}
+
+std::optional<NormalizedChannels> normalized_channels(const Subject& subject, const ir::Node& node,
+                                                      std::int64_t channels) {
+  constexpr std::size_t statistics = 4;  // scale, bias, mean, variance
+  if (node.inputs.size() != statistics + 1 || node.outputs.size() != 1) return std::nullopt;
+  if (integer_of(node, "training_mode", 0) != 0) return std::nullopt;
+  std::vector<double> of[statistics];
+  for (std::size_t i = 0; i < statistics; ++i) {
+    auto numbers = subject.reals(node.inputs[i + 1]);
+    if (!numbers || static_cast<std::int64_t>(numbers->size()) != channels) return std::nullopt;
+    of[i] = *std::move(numbers);
+  }
+  const auto& [scale, bias, mean, variance] = of;
+  const double epsilon = real_of(node, "epsilon", 1e-5F);
+  NormalizedChannels made;
+  for (std::size_t c = 0; c < scale.size(); ++c) {
+    made.factors.push_back(scale[c] / std::sqrt(variance[c] + epsilon));
+    made.offsets.push_back(bias[c] - mean[c] * made.factors.back());
+  }
+  return made;
+}
+
 bool has_operator(const Subject& subject, std::string_view op) {
   const auto* schema = subject.table().find("", op, subject.opset());
   return schema && !schema->deprecated;

@@ -57,10 +57,19 @@ std::string sizes_text(const Subject& subject, ir::ValueId id);
 std::optional<std::size_t> only_reader(const Subject& subject, ir::ValueId id, std::string_view op);
 /// An integer attribute of a node, or the default that is given.
 std::int64_t integer_of(const ir::Node& node, std::string_view name, std::int64_t fallback);
+/// A float attribute of a node, or the default that is given.
+double real_of(const ir::Node& node, std::string_view name, float fallback);
 /// Input number `at`; none when it is omitted.
 inline ir::ValueId input_of(const ir::Node& node, std::size_t at) {
   return at < node.inputs.size() ? node.inputs[at] : ir::ValueId::none;
 }
+/// What a BatchNormalization makes of each channel of x: factors[c] * x + offsets[c], in double.
+struct NormalizedChannels {
+  std::vector<double> factors, offsets;
+};
+/// Nothing where it trains, or its statistics are no real constants of `channels` numbers each. Precondition: its operator.
+std::optional<NormalizedChannels> normalized_channels(const Subject& subject, const ir::Node& node,
+                                                      std::int64_t channels);
 /// Whether the opset that the model imports has the operator.
 bool has_operator(const Subject& subject, std::string_view op);
 bool has_body(const ir::Node& node);

@@ -104,6 +104,12 @@ std::optional<double> Subject::scalar(ir::ValueId id) const {
   return reals.size() == 1 ? std::optional(reals[0]) : std::nullopt;
 }
 
+std::optional<std::vector<double>> Subject::reals(ir::ValueId id) const {
+  if (!is_floating(type(id))) return std::nullopt;
+  const auto held = content(id);
+  return held ? std::optional(to_reals(*held)) : std::nullopt;
+}
+
 std::optional<std::vector<std::int64_t>> Subject::integers(ir::ValueId id) const {
   const auto held = content(id);
   if (!held || (held->type() != ElementType::int64 && held->type() != ElementType::int32)) return std::nullopt;

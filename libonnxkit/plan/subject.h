@@ -88,6 +88,8 @@ class Subject {
   std::optional<Tensor> content(ir::ValueId id) const;
   /// The only element of a real initializer.
   std::optional<double> scalar(ir::ValueId id) const;
+  /// All elements of an initializer of floating-point numbers.
+  std::optional<std::vector<double>> reals(ir::ValueId id) const;
   /// All elements of an integer initializer.
   std::optional<std::vector<std::int64_t>> integers(ir::ValueId id) const;
   bool is_constant(ir::ValueId id) const { return uses_->initializers().contains(id); }

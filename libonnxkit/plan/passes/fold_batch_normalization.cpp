@@ -1,7 +1,6 @@
 // What scales and moves the channels behind a Conv, ConvTranspose, Gemm or MatMul with constant weights goes into the weights and the bias, computed in
 // double: BatchNormalization, and Mul, Div, Add and Sub with one constant for each channel. Weights of 16 bits are not scaled.
 #include <algorithm>
-#include <cmath>
 
 #include "libonnxkit/base/dtype/dtype.h"
 #include "libonnxkit/ir/clone.h"
@@ -36,12 +35,6 @@ class AffineFolding {
     std::optional<std::vector<double>> bias;  ///< nothing for a bias that is not constant
   };
 
-  std::optional<std::vector<double>> reals(ir::ValueId id) const {
-    if (!is_floating(subject_.type(id))) return std::nullopt;
-    const auto content = subject_.content(id);
-    return content ? std::optional(to_reals(*content)) : std::nullopt;
-  }
-
   std::optional<Producer> producer(const ir::Node& node) const {
     const bool is_conv = Subject::is_op(node, "Conv") || Subject::is_op(node, "ConvTranspose");
     const bool is_gemm = Subject::is_op(node, "Gemm"), is_product = Subject::is_op(node, "MatMul");
@@ -50,14 +43,14 @@ class AffineFolding {
     if (!result || !weights || result->size() < 2 || !subject_.is_constant(node.inputs[1])) return std::nullopt;
     if (is_product && (weights->size() != 2 || result->size() != subject_.dims(node.inputs[0]).value_or(Dims()).size()))
       return std::nullopt;
-    if (is_gemm && (real_of(node, "alpha") != 1 || real_of(node, "beta") != 1)) return std::nullopt;
+    if (is_gemm && (real_of(node, "alpha", 1) != 1 || real_of(node, "beta", 1) != 1)) return std::nullopt;
     Producer made;
     made.weights = *weights;
     made.channel_axis = is_conv ? 1 : result->size() - 1;
     made.channels = (*result)[made.channel_axis];
     made.bias = std::vector<double>(static_cast<std::size_t>(made.channels), 0);
     if (const ir::ValueId bias = input_of(node, 2); bias != ir::ValueId::none) {
-      made.bias = reals(bias);
+      made.bias = subject_.reals(bias);
       // Gemm may have a number for each row.
       if (const auto dims = subject_.dims(bias); is_gemm && dims && dims->size() > 1 && dims->front() != 1)
         return std::nullopt;
@@ -66,12 +59,6 @@ class AffineFolding {
       if (!made.bias || static_cast<std::int64_t>(made.bias->size()) != made.channels) return std::nullopt;
     }
     return made;
-  }
-
-  static double real_of(const ir::Node& node, std::string_view name) {
-    const ir::Attribute* attribute = node.find_attribute(name);
-    const auto* value = attribute ? attribute->as<float>() : nullptr;
-    return static_cast<double>(value ? *value : 1.0F);
   }
 
   void fold(std::size_t at) {
@@ -132,20 +119,12 @@ class AffineFolding {
   }
 
   bool normalize(const ir::Node& node, const Producer& from, Affine& affine, ir::ValueId x) const {
-    if (!Subject::is_op(node, "BatchNormalization") || node.inputs.size() != 5 || node.inputs[0] != x) return false;
-    if (from.channel_axis != 1 || node.outputs.size() != 1 || integer_of(node, "training_mode", 0) != 0) return false;
-    std::vector<double> terms[4];
-    for (std::size_t i = 0; i < 4; ++i) {
-      const auto content = reals(node.inputs[i + 1]);
-      if (!content || static_cast<std::int64_t>(content->size()) != from.channels) return false;
-      terms[i] = *content;
-    }
-    const ir::Attribute* epsilon = node.find_attribute("epsilon");
-    const auto* stated = epsilon ? epsilon->as<float>() : nullptr;
+    if (!Subject::is_op(node, "BatchNormalization") || input_of(node, 0) != x || from.channel_axis != 1) return false;
+    const auto channels = normalized_channels(subject_, node, from.channels);
+    if (!channels) return false;
     for (std::size_t c = 0; c < affine.factors.size(); ++c) {
-      const double factor = terms[0][c] / std::sqrt(terms[3][c] + static_cast<double>(stated ? *stated : 1e-5F));
-      affine.factors[c] *= factor;
-      affine.offsets[c] = (affine.offsets[c] - terms[2][c]) * factor + terms[1][c];
+      affine.factors[c] *= channels->factors[c];
+      affine.offsets[c] = affine.offsets[c] * channels->factors[c] + channels->offsets[c];
     }
     affine.scales = affine.moves = true;
     return true;
@@ -159,7 +138,7 @@ class AffineFolding {
     for (std::size_t axis = 0; axis < dims->size(); ++axis) {
       if ((*dims)[axis] != 1 && axis + added != from.channel_axis) return std::nullopt;
     }
-    auto content = reals(id);
+    auto content = subject_.reals(id);
     if (!content || content->empty()) return std::nullopt;
     if (content->size() == 1) content->assign(static_cast<std::size_t>(from.channels), (*content)[0]);
     return static_cast<std::int64_t>(content->size()) == from.channels ? content : std::nullopt;

@@ -118,12 +118,6 @@ class HardSwishSearch {
     return false;
   }
 
-  static double real_of(const ir::Node& node, std::string_view name, float fallback) {
-    const ir::Attribute* attribute = node.find_attribute(name);
-    const auto* value = attribute ? attribute->as<float>() : nullptr;
-    return static_cast<double>(value ? *value : fallback);
-  }
-
   Subject& subject_;
   Rewriting rewriting_;
 };

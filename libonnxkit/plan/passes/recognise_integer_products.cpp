@@ -37,19 +37,13 @@ class IntegerProductSearch {
     std::vector<double> scales = {};
   };
 
-  std::optional<std::vector<double>> reals_of(ir::ValueId id) const {
-    const auto content = subject_.content(id);
-    if (!content || !is_floating(content->type())) return std::nullopt;
-    return to_reals(*content);
-  }
-
   /// What a QuantizeLinear or DequantizeLinear states, with a constant scale of float32.
   std::optional<Affine> affine_of(const ir::Node& node) const {
     Affine affine{.stored = node.inputs[0], .scale = node.inputs[1], .zero = input_of(node, 2)};
     if (integer_of(node, "block_size", 0) != 0 || integer_of(node, "precision", 0) != 0) return std::nullopt;
     if (subject_.type(affine.scale) != ElementType::float32) return std::nullopt;
     const auto dims = subject_.dims(affine.scale);
-    auto scales = reals_of(affine.scale);
+    auto scales = subject_.reals(affine.scale);
     if (!dims || dims->size() > 1 || !scales || scales->empty()) return std::nullopt;
     const auto is_ordinary = [](double scale) { return std::isfinite(scale) && scale != 0; };
     if (!std::all_of(scales->begin(), scales->end(), is_ordinary)) return std::nullopt;
@@ -283,11 +277,7 @@ class IntegerProductSearch {
     const auto b_dims = subject_.dims(root.inputs[1]);
     if (!a || !b_dims || b_dims->size() != 2) return;
     const bool is_turned = is_gemm && integer_of(root, "transB", 0) != 0;
-    const auto is_one = [&](std::string_view name) {
-      const ir::Attribute* factor = root.find_attribute(name);
-      const float* number = factor ? factor->as<float>() : nullptr;
-      return !number || *number == 1;
-    };
+    const auto is_one = [&](std::string_view name) { return real_of(root, name, 1) == 1; };
     if (is_gemm && (integer_of(root, "transA", 0) != 0 || !is_one("alpha") || !is_one("beta"))) return;
     const auto b = weights_of(root.inputs[1], is_turned ? 0 : 1);
     if (!b) return rewriting_.miss(at, "the weights are not constant integers of 8 bits around zero");
