@@ -48,7 +48,9 @@ class CpuBackend : public exec::Backend {
     planned.takes = [](const plan::Plan& plan, const plan::Step& step) {
       return kernel_registry().refusal(plan, step);
     };
-    planned.make = [shared](plan::Plan plan, plan::HostNodes&) { return ReadyPlan::make(std::move(plan), *shared); };
+    planned.make = [shared](plan::Plan plan, plan::HostNodes&, const plan::PlannedRun& run) {
+      return ReadyPlan::make(std::move(plan), *shared, run);
+    };
     auto session = std::make_unique<plan::PlannedSession>(source.model, std::move(planned));
     if (auto prepared = session->prepare(std::string(name_of(Profile::float32))); !prepared) return prepared.error();
     return std::unique_ptr<exec::Session>(std::move(session));

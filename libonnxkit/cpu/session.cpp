@@ -25,7 +25,8 @@ ReadyPlan::ReadyPlan(plan::Plan plan, std::shared_ptr<ThreadPool> threads)
       written_(plan_.outputs.size()),
       copies_(plan_.inputs.size()) {}
 
-Result<std::unique_ptr<plan::Executable>> ReadyPlan::make(plan::Plan plan, Shared& shared) {
+Result<std::unique_ptr<plan::Executable>> ReadyPlan::make(plan::Plan plan, Shared& shared,
+                                                          const plan::PlannedRun& run) {
   widen_constants(plan);
   std::unique_ptr<ReadyPlan> ready(new ReadyPlan(std::move(plan), shared.load.context->threads(shared.load.threads)));
   Preparation preparation{ready->plan_, shared.packed, *ready->threads_,
@@ -36,6 +37,7 @@ Result<std::unique_ptr<plan::Executable>> ReadyPlan::make(plan::Plan plan, Share
   }
   for (const plan::Step& step : ready->plan_.steps) {
     if (plan::writes_nothing(ready->plan_, step)) continue;
+    if (auto more = run.may_go_on(); !more) return more.error();
     const MakeKernel make = kernel_registry().find(step.kind);
     if (!make)
       return make_error("not-supported",

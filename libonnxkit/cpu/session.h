@@ -20,8 +20,8 @@ struct Shared {
 /// A plan with its kernels and its memory.
 class ReadyPlan : public plan::Executable {
  public:
-  /// Throws std::bad_alloc.
-  static Result<std::unique_ptr<plan::Executable>> make(plan::Plan plan, Shared& shared);
+  /// As PlannedOptions::make, but refuses no step that the kernel registry takes. Throws std::bad_alloc.
+  static Result<std::unique_ptr<plan::Executable>> make(plan::Plan plan, Shared& shared, const plan::PlannedRun& run);
 
   const plan::Plan& plan() const override { return plan_; }
   std::uint64_t bytes() const override { return plan::memory_bytes(plan_); }

@@ -169,8 +169,8 @@ class CudaBackend : public exec::Backend {
     // What neither a plan nor the reference can run is said now.
     auto reference = planned.host->load(source, beside);
     if (!reference) return reference.error();
-    planned.make = [kept = *shared](plan::Plan plan, plan::HostNodes& refused) {
-      return ReadyPlan::make(std::move(plan), *kept, refused);
+    planned.make = [kept = *shared](plan::Plan plan, plan::HostNodes& refused, const plan::PlannedRun& run) {
+      return ReadyPlan::make(std::move(plan), *kept, refused, run);
     };
     std::unique_ptr<plan::PlannedSession> session =
         planned.exact

@@ -97,10 +97,12 @@ Result<DoubleProducts::Entry*> DoubleProducts::entry_for(const Sizes& sizes) {
   }
   if (std::ranges::find(too_large_, sizes) != too_large_.end()) return nullptr;
   plan::HostNodes none;  // the plan has no node that could run on the host
-  auto made = ReadyPlan::make(plan_of(sizes), *shared_, none);
+  const exec::RunRequest request;
+  const plan::PlannedRun unlimited{.request = request};
+  auto made = ReadyPlan::make(plan_of(sizes), *shared_, none, unlimited);
   if (is_out_of_memory(made) && !entries_.empty()) {
     entries_.clear();
-    made = ReadyPlan::make(plan_of(sizes), *shared_, none);
+    made = ReadyPlan::make(plan_of(sizes), *shared_, none, unlimited);
   }
   if (is_out_of_memory(made)) {
     too_large_.push_back(sizes);

@@ -72,7 +72,8 @@ Result<void> place_constants(plan::Plan& plan, const Shared& shared) {
 
 }  // namespace
 
-Result<std::unique_ptr<plan::Executable>> ReadyPlan::make(plan::Plan plan, Shared& shared, plan::HostNodes& refused) {
+Result<std::unique_ptr<plan::Executable>> ReadyPlan::make(plan::Plan plan, Shared& shared, plan::HostNodes& refused,
+                                                          const plan::PlannedRun& run) {
   const Current current(*shared.maker.device);
   if (auto is = current.check(); !is) return is.error();
   std::unordered_set<const std::byte*> given;
@@ -94,8 +95,9 @@ Result<std::unique_ptr<plan::Executable>> ReadyPlan::make(plan::Plan plan, Share
   std::unique_ptr<ReadyPlan> ready(new ReadyPlan(std::move(plan), shared));
   ready->given_ = std::move(given);
   ready->once_steps_ = std::move(once);
-  if (auto added = ready->add_steps(refused); !added) return added.error();
+  if (auto added = ready->add_steps(refused, run); !added) return added.error();
   if (auto compiled = ready->compile(); !compiled) return compiled.error();
+  if (auto more = run.may_go_on(); !more) return more.error();
   ready->choose_streams();
   if (auto placed = ready->place(); !placed) return placed.error();
   if (auto placed = ready->place_faults(); !placed) return placed.error();
@@ -122,7 +124,7 @@ Shared::~Shared() {
   libraries.clear();
 }
 
-Result<void> ReadyPlan::add_steps(plan::HostNodes& refused) {
+Result<void> ReadyPlan::add_steps(plan::HostNodes& refused, const plan::PlannedRun& run) {
   std::unique_ptr<Stopwatch> stopwatch;
   if (shared_.measures_engines) {
     auto made = Stopwatch::make(shared_.maker.device);
@@ -143,6 +145,7 @@ Result<void> ReadyPlan::add_steps(plan::HostNodes& refused) {
   };
   for (Step& step : plan_.steps) {
     if (plan::writes_nothing(plan_, step)) continue;
+    if (auto more = run.may_go_on(); !more) return more.error();
     if (!goes_on(step, add_step(step, chooser, stopwatch.get()))) return first_fault;
   }
   for (const Step& step : once_steps_) {

@@ -59,7 +59,8 @@ struct DeviceWork {
 class ReadyPlan : public plan::Executable {
  public:
   /// As PlannedOptions::make.
-  static Result<std::unique_ptr<plan::Executable>> make(plan::Plan plan, Shared& shared, plan::HostNodes& refused);
+  static Result<std::unique_ptr<plan::Executable>> make(plan::Plan plan, Shared& shared, plan::HostNodes& refused,
+                                                        const plan::PlannedRun& run);
   ~ReadyPlan() override;
 
   const plan::Plan& plan() const override { return plan_; }
@@ -91,7 +92,7 @@ class ReadyPlan : public plan::Executable {
 
   ReadyPlan(plan::Plan plan, Shared& shared) : plan_(std::move(plan)), shared_(shared), slots_(plan_.slots) {}
   /// Nodes of steps without a kernel are added to `refused`; the error is that of the first.
-  Result<void> add_steps(plan::HostNodes& refused);
+  Result<void> add_steps(plan::HostNodes& refused, const plan::PlannedRun& run);
   Result<void> add_step(plan::Step& step, Chooser& chooser, Stopwatch* stopwatch);
   Result<void> add_host_step(const plan::Step& step);
   void add_upload(const plan::Step& step);

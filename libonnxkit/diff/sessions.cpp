@@ -21,6 +21,7 @@ exec::LoadOptions Sessions::load_options() const {
   load.threads = limits().threads;
   load.allow_outside_data = options_.allow_outside_data;
   load.time_limit = std::chrono::milliseconds(options_.context.workers().limits.load_ms);
+  load.limits.memory = limits().memory_bytes;
   load.stop = options_.stop;
   return load;
 }

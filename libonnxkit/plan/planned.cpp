@@ -252,7 +252,7 @@ Result<Planned::Entry> Planned::make_entry(const std::vector<NamedValue>& given,
     plan_bodies(*built, options_);
     if (auto more = run.may_go_on(); !more) return more.error();
     const std::size_t known = refused.size();
-    auto ready = options_.make(*std::move(built), refused);
+    auto ready = options_.make(*std::move(built), refused, run);
     if (ready) {
       entry.ready = *std::move(ready);
       return entry;

@@ -72,8 +72,8 @@ struct PlannedOptions {
   std::shared_ptr<const ir::Model> original = {};  ///< likewise
   std::shared_ptr<KeptPlans> kept_plans = {};      ///< null: those of this session alone
   /// Adds to `refused` the nodes of steps that turn out not to run, with precision and layout as they are now, and fails then: the plan is made anew
-  /// with these nodes on the host. Other errors are final.
-  std::function<Result<std::unique_ptr<Executable>>(Plan, HostNodes& refused)> make;
+  /// with these nodes on the host. Other errors are final, among them those of `run`, which asks for the plan.
+  std::function<Result<std::unique_ptr<Executable>>(Plan, HostNodes& refused, const PlannedRun& run)> make;
 };
 
 /// A model and the plans for the sizes that it was run with. The options outlive it.

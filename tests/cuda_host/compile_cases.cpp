@@ -60,7 +60,8 @@ void write_model(const fs::path& path, exec::Backend& host, const exec::LoadOpti
   plan::PlannedOptions options;
   options.load = load;
   options.host = std::shared_ptr<exec::Backend>(std::shared_ptr<void>(), &host);
-  options.make = [&launches](plan::Plan plan, plan::HostNodes&) -> Result<std::unique_ptr<plan::Executable>> {
+  options.make = [&launches](plan::Plan plan, plan::HostNodes&,
+                             const plan::PlannedRun&) -> Result<std::unique_ptr<plan::Executable>> {
     write_steps(plan, launches);
     plan::Plan wide = plan, narrow = plan;
     if (plan::widen(wide, true)) write_steps(wide, launches);

@@ -83,8 +83,8 @@ class Runner {
       return cpu::kernel_registry().refusal(plan, step);
     };
     const auto shared = std::make_shared<cpu::Shared>(cpu::Shared{.load = load_, .host = host_, .packed = {}});
-    options.make = [shared](plan::Plan plan, plan::HostNodes&) {
-      return cpu::ReadyPlan::make(std::move(plan), *shared);
+    options.make = [shared](plan::Plan plan, plan::HostNodes&, const plan::PlannedRun& run) {
+      return cpu::ReadyPlan::make(std::move(plan), *shared, run);
     };
     plan::PlannedSession session(model, std::move(options));
     if (auto prepared = session.prepare("float32"); !prepared) return prepared.error();

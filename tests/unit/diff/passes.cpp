@@ -114,8 +114,8 @@ TEST_CASE("a wrong pass among those of the library is named") {
     options.host = host;
     options.passes = &registry;
     options.without_passes.insert(without.begin(), without.end());
-    options.make = [shared](plan::Plan plan, plan::HostNodes&) {
-      return cpu::ReadyPlan::make(std::move(plan), *shared);
+    options.make = [shared](plan::Plan plan, plan::HostNodes&, const plan::PlannedRun& run) {
+      return cpu::ReadyPlan::make(std::move(plan), *shared, run);
     };
     plan::PlannedSession session(shared_model, std::move(options));
     if (auto prepared = session.prepare("float32"); !prepared) return prepared.error();

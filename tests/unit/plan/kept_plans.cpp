@@ -50,12 +50,13 @@ std::unique_ptr<plan::PlannedSession> session_of(std::string_view text, Machine&
   options.host = backends.find("reference", {})->make({});
   const auto shared =
       std::make_shared<cpu::Shared>(cpu::Shared{.load = options.load, .host = options.host, .packed = {}});
-  options.make = [shared, &machine](plan::Plan plan, plan::HostNodes&) -> Result<std::unique_ptr<plan::Executable>> {
+  options.make = [shared, &machine](plan::Plan plan, plan::HostNodes&,
+                                    const plan::PlannedRun& run) -> Result<std::unique_ptr<plan::Executable>> {
     if (machine.room != 0 && machine.used + plan::memory_bytes(plan) > machine.room) {
       ++machine.refusals;
       return make_error("out-of-memory", "the machine is full");
     }
-    auto ready = cpu::ReadyPlan::make(std::move(plan), *shared);
+    auto ready = cpu::ReadyPlan::make(std::move(plan), *shared, run);
     if (!ready) return ready.error();
     return std::unique_ptr<plan::Executable>(std::make_unique<Counted>(*std::move(ready), machine));
   };

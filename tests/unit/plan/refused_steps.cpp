@@ -15,10 +15,11 @@ void register_reference_backend(exec::BackendRegistry& registry);
 namespace onnxkit::tests::refused_steps {
 namespace {
 
-using Make = std::function<Result<std::unique_ptr<plan::Executable>>(plan::Plan, plan::HostNodes&, cpu::Shared&)>;
+using Make = std::function<Result<std::unique_ptr<plan::Executable>>(plan::Plan, plan::HostNodes&,
+                                                                     const plan::PlannedRun&, cpu::Shared&)>;
 
 /// A session of 2 * tanh(x) + x whose plans a test makes ready.
-std::unique_ptr<plan::PlannedSession> session_of(Make make) {
+std::unique_ptr<plan::PlannedSession> session_of(Make make, std::stop_token stop = {}) {
   auto parsed = wire::parse_text(R"(<ir_version: 10, opset_import: ["" : 24]>
     main (float[2] x) => (float[2] y) <float two = {2}> {
       [turn] t = Tanh (x)
@@ -31,13 +32,15 @@ std::unique_ptr<plan::PlannedSession> session_of(Make make) {
   plan::PlannedOptions options;
   options.load.context = std::make_shared<exec::SessionContext>();
   options.load.table = std::make_shared<spec::OpTable>();
+  options.load.stop = std::move(stop);
   exec::BackendRegistry backends;
   reference::register_reference_backend(backends);
   options.host = backends.find("reference", {})->make({});
   const auto shared =
       std::make_shared<cpu::Shared>(cpu::Shared{.load = options.load, .host = options.host, .packed = {}});
-  options.make = [shared, make = std::move(make)](plan::Plan plan, plan::HostNodes& refused) {
-    return make(std::move(plan), refused, *shared);
+  options.make = [shared, make = std::move(make)](plan::Plan plan, plan::HostNodes& refused,
+                                                  const plan::PlannedRun& run) {
+    return make(std::move(plan), refused, run, *shared);
   };
   return std::make_unique<plan::PlannedSession>(model, std::move(options));
 }
@@ -52,16 +55,17 @@ exec::RunRequest request() {
 
 TEST_CASE("a node whose step a backend refuses at the end runs on the host") {
   int plans = 0;
-  const auto session = session_of([&](plan::Plan plan, plan::HostNodes& refused, cpu::Shared& shared) {
-    ++plans;
-    for (const plan::Step& step : plan.steps) {
-      if (step.kind != plan::map_step) continue;
-      for (const std::string& node : step.nodes)
-        if (node == "turn") refused.emplace(node, "no tanh here");
-    }
-    if (plans == 1) return Result<std::unique_ptr<plan::Executable>>(make_error("not-supported", "a step"));
-    return cpu::ReadyPlan::make(std::move(plan), shared);
-  });
+  const auto session =
+      session_of([&](plan::Plan plan, plan::HostNodes& refused, const plan::PlannedRun& run, cpu::Shared& shared) {
+        ++plans;
+        for (const plan::Step& step : plan.steps) {
+          if (step.kind != plan::map_step) continue;
+          for (const std::string& node : step.nodes)
+            if (node == "turn") refused.emplace(node, "no tanh here");
+        }
+        if (plans == 1) return Result<std::unique_ptr<plan::Executable>>(make_error("not-supported", "a step"));
+        return cpu::ReadyPlan::make(std::move(plan), shared, run);
+      });
   REQUIRE(session->prepare("float32"));
   CHECK(plans == 2);
   const std::vector<std::string> notes = session->plan_report()->notes;
@@ -76,7 +80,7 @@ TEST_CASE("a node whose step a backend refuses at the end runs on the host") {
 
 TEST_CASE("a backend that refuses the same nodes again ends with its error") {
   int plans = 0;
-  const auto session = session_of([&](plan::Plan, plan::HostNodes& refused, cpu::Shared&) {
+  const auto session = session_of([&](plan::Plan, plan::HostNodes& refused, const plan::PlannedRun&, cpu::Shared&) {
     ++plans;
     refused.emplace("turn", "never");
     return Result<std::unique_ptr<plan::Executable>>(make_error("not-supported", "it refuses everything"));
@@ -89,12 +93,25 @@ TEST_CASE("a backend that refuses the same nodes again ends with its error") {
 
 TEST_CASE("other errors of a backend are final") {
   int plans = 0;
-  const auto session = session_of([&](plan::Plan, plan::HostNodes&, cpu::Shared&) {
+  const auto session = session_of([&](plan::Plan, plan::HostNodes&, const plan::PlannedRun&, cpu::Shared&) {
     ++plans;
     return Result<std::unique_ptr<plan::Executable>>(make_error("out-of-memory", "the device is full"));
   });
   CHECK_FALSE(session->prepare("float32"));
   CHECK(plans == 1);
+}
+
+TEST_CASE("a plan is not made ready any more when its run was stopped") {
+  std::stop_source stop;
+  const auto session = session_of(
+      [&](plan::Plan plan, plan::HostNodes&, const plan::PlannedRun& run, cpu::Shared& shared) {
+        stop.request_stop();
+        return cpu::ReadyPlan::make(std::move(plan), shared, run);
+      },
+      stop.get_token());
+  const auto prepared = session->prepare("float32");
+  REQUIRE_FALSE(prepared);
+  CHECK(prepared.error().diagnostic.code == "cancelled");
 }
 
 }  // namespace
