@@ -343,7 +343,7 @@ class Conversion {
     if (!compared && compared.error().kind == ErrorKind::cancelled) return stop(compared.error());
     SourceReport report;
     if (compared) report = *compared;
-    if (!compared) report.reason = compared.error().diagnostic.message;
+    if (!compared) report.reason = headline(compared.error().diagnostic);
     kept = report;
     const std::string with = way.empty() ? report.runtime : std::string(way);
     if (report.verdict == Equality::different)

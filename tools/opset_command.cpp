@@ -307,7 +307,7 @@ OpsetFile convert_opsets(Model& model, const std::string& path, const OpsetChoic
   if (!verified && verified.error().diagnostic.code == "unknown-dimension")
     return unreadable(std::move(file), verified.error());
   file.verified =
-      verified ? *std::move(verified) : VerifyReport{Equality::not_compared, verified.error().diagnostic.message, {}};
+      verified ? *std::move(verified) : VerifyReport{Equality::not_compared, headline(verified.error().diagnostic), {}};
   if (choices.must_verify && file.converted() && file.verified->verdict != Equality::equal) {
     OpsetRefusal refusal;
     refusal.code = "not-verified";

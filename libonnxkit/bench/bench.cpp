@@ -422,7 +422,7 @@ class Measurement {
       step("taking the time of each step of " + side.label);
       auto profile = contender.side->profile(inputs_, profiled_runs);
       if (!profile) {
-        side.unprofiled = profile.error().diagnostic.message;
+        side.unprofiled = headline(profile.error().diagnostic);
         continue;
       }
       std::vector<StepCost> costs;

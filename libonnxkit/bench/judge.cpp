@@ -78,12 +78,12 @@ void judge(std::shared_ptr<const Model> model, const InputSet& inputs, const std
   const bool was_cancelled = compared ? compared->cancelled : compared.error().kind == ErrorKind::cancelled;
   if (was_cancelled) return;
   if (!compared) {
-    side.why = compared.error().diagnostic.message;
+    side.why = headline(compared.error().diagnostic);
     return;
   }
   for (const SideReport& one : compared->sides) {
     if (!one.failure) continue;
-    side.why = fmt::format("{}: {}", one.label, one.failure->diagnostic.message);
+    side.why = fmt::format("{}: {}", one.label, headline(one.failure->diagnostic));
     return;
   }
   const SideReport& judged = compared->sides.back();

@@ -135,7 +135,7 @@ class Comparison {
       }
       tell("looking inside", side);
       if (const auto compared = compare_inside(i, set, profile); !compared)
-        side.layers_note = compared.error().diagnostic.message;
+        side.layers_note = headline(compared.error().diagnostic);
       if (!sides_[report_.base].model && !replays(report_.base))
         side.layers_note +=
             fmt::format("{}with the ONNX model as the first side its layers are compared with those of {}",
@@ -376,7 +376,7 @@ class Comparison {
     if (open_[at].is_exact()) sessions_.take_floor_from(sides_[at].backend, sides_[at].options);
     auto noise_floor = NoiseFloor::make(sides_[at].model, sessions_);
     if (!noise_floor) {
-      report_.floor_note = noise_floor.error().diagnostic.message;
+      report_.floor_note = headline(noise_floor.error().diagnostic);
       return;
     }
     noise_floor_ = *std::move(noise_floor);
@@ -507,7 +507,7 @@ class Comparison {
       auto compared = diffing::compare_outputs(criteria, run->outputs, options_);
       if (!compared && is_stopped()) return;
       if (!compared) {  // the reference does not know the noise floor of this model: compare without it
-        report_.floor_note = compared.error().diagnostic.message;
+        report_.floor_note = headline(compared.error().diagnostic);
         noise_floor_.reset();
         criteria.noise_floor = nullptr;
         compared = diffing::compare_outputs(criteria, run->outputs, options_);

@@ -85,7 +85,7 @@ class Layers {
     const auto compared = question_.options.layers ? all() : search();
     if (compared) return {};
     if (compared.error().diagnostic.code == "cancelled") return compared.error();
-    report_.layers_note = compared.error().diagnostic.message;
+    report_.layers_note = headline(compared.error().diagnostic);
     return {};
   }
 
@@ -309,7 +309,7 @@ class Layers {
     for (const std::vector<std::size_t>& some : apart(indices)) {
       const auto run =
           by_halves(some, "could not be run separately", [&](const auto& part) { return alone_at_once(part); });
-      if (!run) report_.layers_note = run.error().diagnostic.message;
+      if (!run) report_.layers_note = headline(run.error().diagnostic);
     }
     std::vector<std::size_t> known;
     for (const std::size_t index : indices) {
@@ -319,7 +319,7 @@ class Layers {
     }
     if (known.empty()) return;
     if (const auto reported = report_inherited(known); !reported)
-      report_.layers_note = reported.error().diagnostic.message;
+      report_.layers_note = headline(reported.error().diagnostic);
     for (const std::size_t index : known) alone_.at(index)->got = {};
   }
 

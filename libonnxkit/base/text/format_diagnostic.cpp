@@ -38,23 +38,22 @@ std::string unqualified(const std::string& op) {
 
 }  // namespace
 
+std::string headline(const Diagnostic& diagnostic) {
+  const Location& location = diagnostic.location;
+  if (location.op.empty()) return diagnostic.message;
+  std::string text = without_controls(location.op);
+  if (!location.node_name.empty()) text += " " + quote(location.node_name);
+  const std::string subject = unqualified(location.op) + " ";
+  if (diagnostic.message.starts_with(subject)) return text + diagnostic.message.substr(subject.size() - 1);
+  return text + ": " + diagnostic.message;
+}
+
 std::string format(const Diagnostic& diagnostic, TextStyle style) {
   const Location& location = diagnostic.location;
   std::string text;
   if (!location.file.empty()) text = painted(bold, without_controls(location.file) + ":", style) + " ";
   const std::string head = fmt::format("{}[{}]", to_string(diagnostic.severity), diagnostic.code);
-  text += painted(color_of(diagnostic.severity), head, style) + ": ";
-  std::string_view message = diagnostic.message;
-  if (!location.op.empty()) {
-    text += without_controls(location.op);
-    if (!location.node_name.empty()) text += " " + quote(location.node_name);
-    const std::string subject = unqualified(location.op) + " ";
-    if (message.starts_with(subject))
-      message.remove_prefix(subject.size() - 1);
-    else
-      text += ": ";
-  }
-  text += without_controls(message) + "\n";
+  text += painted(color_of(diagnostic.severity), head, style) + ": " + without_controls(headline(diagnostic)) + "\n";
   add_line(text, "at", location.path(), style);
   add_line(text, "expected", diagnostic.expected, style);
   add_line(text, "found", diagnostic.found, style);

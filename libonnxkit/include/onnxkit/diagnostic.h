@@ -60,6 +60,9 @@ enum class TextStyle : std::uint8_t { plain, color };
 /// Control characters and the like, which can only come from the model, are escaped.
 ONNXKIT_API std::string format(const Diagnostic& diagnostic, TextStyle style = TextStyle::plain);
 
+/// The message behind the operator and the name of its node, where it has them: `Gemm "fc1": inner sizes differ`. Nothing else is escaped.
+ONNXKIT_API std::string headline(const Diagnostic& diagnostic);
+
 /// `text` with what could steer a terminal or a log written as escapes: control characters (C0 and C1), line breaks, marks that change
 /// the writing direction, and bytes that are not UTF-8.
 ONNXKIT_API std::string without_controls(std::string_view text);

@@ -1,5 +1,6 @@
-// softmax(scale * Q K^T + mask) V over heads: Attention. The scale may stand before or behind the product, the mask be added or chosen by Where, the
-// softmax be computed in float32 between two Casts, and keys and values be repeated for groups of heads. Two masks are summed once for all layers that
+// softmax(scale * Q K^T + mask) V over heads: Attention. The scale may stand before or behind the product, the scores be capped by c * tanh(x / c), the
+// mask be added or chosen by Where, the softmax be computed in float32 between two Casts, and keys and values be repeated for groups of heads or, of
+// one head, broadcast over all. Two masks are summed once for all layers that
 // add them, as T5 adds its position bias and a mask.
 // Where a query may see no key at all, Softmax of infinities gives NaN and Attention 0.
 #include <algorithm>
@@ -37,7 +38,7 @@ class AttentionSearch {
     ir::ValueId condition = ir::ValueId::none;  ///< that chooses scores where it is true
     double hidden = 0;                          ///< the score where it is false
     bool is_inverted = false;                   ///< it chooses them where it is false
-    double scale = 1;
+    double scale = 1, softcap = 0;
     bool in_float32 = false;
   };
 
@@ -122,12 +123,19 @@ class AttentionSearch {
   }
 
   bool scaled_product(ir::ValueId id, Found& found) const {
-    double scale = 1;
-    const ir::Node* product = subject_.writer(without_scale(id, scale), "MatMul");
+    double scale = 1, softcap = 0;
+    ir::ValueId scores = without_scale(id, scale);
+    if (const ir::Node* bent = subject_.writer(scores, "Tanh")) {
+      softcap = scale;
+      if (!(softcap > 0) || !fits_attribute(softcap, subject_.type(id))) return false;
+      scores = without_scale(bent->inputs[0], scale);
+    }
+    const ir::Node* product = subject_.writer(scores, "MatMul");
     if (!product || product->inputs.size() != 2) return false;
     found.q = without_scale(product->inputs[0], scale);
     found.transposed_k = without_scale(product->inputs[1], scale);
     found.scale = scale;
+    found.softcap = softcap;
     return std::isfinite(scale) && scale != 0;
   }
 
@@ -177,7 +185,9 @@ class AttentionSearch {
     const std::int64_t batch = (*q)[0], heads = (*q)[1], length = (*q)[2], total = (*k)[3];
     if (subject_.type(found.q) != subject_.type(result))
       return rewriting_.miss(at, "the result is of another type than the queries");
-    if ((*k)[0] != batch || (*v)[0] != batch || (*k)[1] != heads || (*v)[1] != heads || total == 0)
+    const bool is_shared = (*k)[1] == 1 && (*v)[1] == 1;
+    const bool has_heads = (*k)[1] == heads && (*v)[1] == heads;
+    if ((*k)[0] != batch || (*v)[0] != batch || (!has_heads && !is_shared) || total == 0)
       return rewriting_.miss(at, fmt::format("queries {}, keys {} and values {} are repeated over batch or heads",
                                              sizes_text(subject_, found.q), sizes_text(subject_, found.transposed_k),
                                              sizes_text(subject_, found.v)));
@@ -200,6 +210,7 @@ class AttentionSearch {
     if (!key.order.empty()) inputs[1] = rewriting_.add(at, "Transpose", {key.source}, {{"perm", key.order}});
     if (const ir::ValueId mask = mask_of(at, found); mask != ir::ValueId::none) inputs.push_back(mask);
     std::vector<ir::Attr> attributes = {{"scale", static_cast<float>(found.scale)}};
+    if (found.softcap > 0) attributes.push_back({"softcap", static_cast<float>(found.softcap)});
     if (found.in_float32) attributes.push_back({"softmax_precision", static_cast<std::int64_t>(ElementType::float32)});
     rewriting_.replace(at, ir::make_node(subject_.model(), "Attention", std::move(inputs), {result}, attributes));
   }

@@ -13,7 +13,7 @@ namespace onnxkit::tools {
 namespace {
 
 std::string failure_sentence(const SideReport& side) {
-  const std::vector<std::string> lines = last_lines(side.failure->diagnostic.message, std::string::npos);
+  const std::vector<std::string> lines = last_lines(headline(side.failure->diagnostic), std::string::npos);
   return fmt::format("failed at {}: {}", without_controls(side.failed_at), lines.empty() ? "" : lines.front());
 }
 

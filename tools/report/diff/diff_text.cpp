@@ -164,16 +164,18 @@ std::string failure_text(const SideReport& side, bool color) {
   std::string text = fmt::format("{} {} at {}: ", painted(bold, title(side), color),
                                  painted("\x1b[1;31m", "failed", color), without_controls(side.failed_at));
   // Traces and logs say again what the message says.
-  std::string text_so_far = diagnostic.message;
+  std::string text_so_far = headline(diagnostic);
   const auto add = [&](std::string_view head, const std::string& line) {
     const bool is_new = text_so_far.find(line) == std::string::npos;
     if (is_new) text += fmt::format("  {:<6}  {}\n", head, without_controls(line));
     if (is_new) text_so_far += "\n" + line;
   };
-  const std::vector<std::string> lines = last_lines(diagnostic.message, std::string::npos);
+  const std::vector<std::string> lines = last_lines(text_so_far, std::string::npos);
   for (std::size_t i = 0; i < lines.size(); ++i) text += (i == 0 ? "" : "          ") + lines[i] + "\n";
   if (lines.empty()) text += "\n";
   text += fmt::format("  reason  {}\n", without_controls(diagnostic.code));
+  if (const std::string place = diagnostic.location.path(); !place.empty())
+    text += fmt::format("  at      {}\n", without_controls(place));
   for (const std::string& note : diagnostic.notes) {
     const bool repeats = !lines.empty() && note.ends_with(lines.back());
     if (!repeats) add("note", note);
