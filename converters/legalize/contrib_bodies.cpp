@@ -341,9 +341,14 @@ const ir::Function* ContribBodies::find(const ir::Node& node) {
                                    node.op_type.view());
     if (!parsed || parsed->functions.size() != 1) return nullptr;
     found->second = *std::move(parsed);
-    ir::share_storage(model_, found->second);
   }
   return found->second.functions.empty() ? nullptr : &found->second.functions.front();
+}
+
+void ContribBodies::keep_text_in(ir::Model& model) const {
+  std::vector<const ir::Model*> bodies;
+  for (const auto& [text, body] : parsed_) bodies.push_back(&body);
+  ir::share_storage(model, bodies);
 }
 
 }  // namespace onnxkit::legalize

@@ -16,14 +16,12 @@ constexpr std::int64_t contrib_opset = 21;
 /// Operators of com.microsoft as functions of operators of ai.onnx.
 class ContribBodies {
  public:
-  /// `model` keeps the text of the bodies.
-  explicit ContribBodies(ir::Model& model) : model_(model) {}
-
   /// Null for nodes of other operators, and for forms of these that have no body here.
   const ir::Function* find(const ir::Node& node);
+  /// What was copied from bodies into the model lives as long as it.
+  void keep_text_in(ir::Model& model) const;
 
  private:
-  ir::Model& model_;
   std::map<std::string, ir::Model> parsed_;  ///< by text
 };
 

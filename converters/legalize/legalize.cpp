@@ -104,9 +104,11 @@ bool has_contrib_operators(const ir::Model& model, const foreign::Writers& write
 
 /// Operators of com.microsoft by those of ai.onnx.
 Result<void> write_contrib_operators(ir::Model& model, const foreign::Writers& writers) {
-  ContribBodies bodies(model);
-  return inline_bodies(
+  ContribBodies bodies;
+  auto inlined = inline_bodies(
       model, [&](const ir::Node& node) { return writers.find(ir::qualified_op(node)) ? nullptr : bodies.find(node); });
+  bodies.keep_text_in(model);
+  return inlined;
 }
 
 /// Mappings rely on what `check` proves: ranks, types, attributes.

@@ -156,6 +156,7 @@ class CudaBackend : public exec::Backend {
     planned.kept_plans = (*shared)->kept_plans;
     planned.takes = refusal;
     planned.prefers_few_steps = true;
+    planned.splits_capped_attention = !(*shared)->libraries.empty();
     planned.notes = (*shared)->notes;
     planned.device = device_name((*shared)->maker.device->facts());
     planned.peak_device_bytes = [device = (*shared)->maker.device] { return device->peak_bytes(); };

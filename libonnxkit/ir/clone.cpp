@@ -180,16 +180,25 @@ Model clone(const Model& model, const std::vector<bool>& is_kept) {
 }
 
 void share_storage(Model& to, const Model& from) {
+  const Model* const one = &from;
+  share_storage(to, {&one, 1});
+}
+
+void share_storage(Model& to, std::span<const Model* const> from) {
   struct Pools {
     StringPool own;
     std::vector<std::shared_ptr<const StringPool>> others;
   };
+  if (from.empty()) return;
   auto pools = std::make_shared<Pools>();
-  pools->others = {to.strings, from.strings};
-  to.strings = std::shared_ptr<StringPool>(pools, &pools->own);
-  for (const auto& file : from.files) {
-    if (std::find(to.files.begin(), to.files.end(), file) == to.files.end()) to.files.push_back(file);
+  pools->others = {to.strings};
+  for (const Model* model : from) {
+    pools->others.push_back(model->strings);
+    for (const auto& file : model->files) {
+      if (std::find(to.files.begin(), to.files.end(), file) == to.files.end()) to.files.push_back(file);
+    }
   }
+  to.strings = std::shared_ptr<StringPool>(pools, &pools->own);
 }
 
 }  // namespace onnxkit::ir

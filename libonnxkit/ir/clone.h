@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "libonnxkit/ir/model.h"
@@ -25,5 +26,7 @@ namespace onnxkit::ir {
 
 /// Keeps the bytes of `from` alive as long as `to` lives, so that parts of `from` may be copied into `to`.
 void share_storage(Model& to, const Model& from);
+/// The same of many. One call of it, not one for each: what keeps the bytes alive is a chain as long as there were calls.
+void share_storage(Model& to, std::span<const Model* const> from);
 
 }  // namespace onnxkit::ir

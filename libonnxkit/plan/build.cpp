@@ -379,7 +379,8 @@ Result<Plan> build(const ir::Model& model, std::span<const NamedValue> inputs, c
   if (!made) return made.error();
   const Subject::Options how{.allow_outside_data = options.allow_outside_data,
                              .exact = options.exact,
-                             .packs_weights = !options.exact && takes_blocks(options.takes)};
+                             .packs_weights = !options.exact && takes_blocks(options.takes),
+                             .splits_capped_attention = options.splits_capped_attention};
   auto subject = std::make_shared<Subject>(*std::move(made), options.table, options.evaluate, how);
   if (auto more = may_go_on(options); !more) return more.error();
   if (const auto fault = options.fault ? options.fault : subject->fault()) {

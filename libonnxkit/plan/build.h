@@ -28,6 +28,8 @@ struct BuildOptions {
   bool exact = false;
   /// Starting a step takes as long as a small product, so fewer steps are worth copies of weights.
   bool prefers_few_steps = false;
+  /// Attention with a softcap stays two products and a softmax: a library has no kernel for it, but fast ones for the products.
+  bool splits_capped_attention = false;
   /// Small integer inputs are taken for constants: they are sizes, as what runs already told.
   bool fixes_small_inputs = false;
   std::uint64_t memory_limit = 0;  ///< of the run that asks; tables of the plan have to fit into it. 0: none

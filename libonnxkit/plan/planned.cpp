@@ -221,6 +221,7 @@ BuildOptions Planned::build_options(const PlannedRun& run) const {
   build_options.fixes_small_inputs = is_rest_;
   build_options.exact = options_.exact;
   build_options.prefers_few_steps = options_.prefers_few_steps;
+  build_options.splits_capped_attention = options_.splits_capped_attention;
   build_options.memory_limit = run.request.limits.memory;
   build_options.may_go_on = [&run] { return run.may_go_on(); };
   build_options.evaluate = [this, &load, &run](const ir::Model& model) -> Result<std::vector<NamedValue>> {

@@ -66,6 +66,7 @@ struct PlannedOptions {
   /// Plans of doubles: passes that change numbers are left out, and values pass from plan to plan as float64 whatever their declared type.
   bool exact = false;
   bool prefers_few_steps = false;                  ///< as BuildOptions have it
+  bool splits_capped_attention = false;            ///< likewise
   bool plans_bodies = false;                       ///< of If, Loop and Scan: their plans run inside a host step
   Takes takes = {};                                ///< null: all that lowerings emit
   std::optional<std::string> fault = {};           ///< of the model, as BuildOptions have it

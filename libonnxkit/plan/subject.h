@@ -49,6 +49,7 @@ class Subject {
     bool exact = false;  ///< BuildOptions::exact
     /// The backend multiplies with weights of a few bits as they are packed.
     bool packs_weights = false;
+    bool splits_capped_attention = false;  ///< as BuildOptions have it
   };
 
   /// `model` has inputs of constant sizes.
@@ -63,6 +64,7 @@ class Subject {
   /// BuildOptions::exact.
   bool is_exact() const { return options_.exact; }
   bool packs_weights() const { return options_.packs_weights; }
+  bool splits_capped_attention() const { return options_.splits_capped_attention; }
 
   /// Of ai.onnx, that the model imports; 0 for none.
   std::int64_t opset() const;

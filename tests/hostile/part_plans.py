@@ -49,6 +49,11 @@ def case_matrices_of_transforms(box, check):
             ["--memory-limit", "50MiB"])
 
 
+def case_bodies_of_contrib_operators(box, check):
+    nodes = chain(3_000, lambda i, read, written: node("QuickGelu", [read], [written], domain="com.microsoft"))
+    bounded(box, check, "run", model(graph(nodes, X, [value_info(f"v{len(nodes)}", [4])]), domains=["com.microsoft"]), 200 << 20)
+
+
 def case_ports_of_a_function(box, check):
     def make(box, share):
         ports, calls = 60_000 // share, 28 // share  # inference itself looks at all ports of each call

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <string_view>
@@ -20,17 +21,20 @@ class StringPool {
   }
 
  private:
-  static constexpr std::size_t block_size = 1 << 16;
+  // Models of a few nodes are many where passes work node by node.
+  static constexpr std::size_t first_block = 1 << 8, largest_block = 1 << 16;
+
+  char* add_block(std::size_t size) {
+    blocks_.push_back(std::make_unique_for_overwrite<char[]>(size));
+    return blocks_.back().get();
+  }
 
   char* allocate(std::size_t size) {
-    if (size > block_size / 4) {
-      blocks_.push_back(std::make_unique<char[]>(size));
-      return blocks_.back().get();
-    }
+    if (size > largest_block / 4) return add_block(size);
     if (size > left_) {
-      blocks_.push_back(std::make_unique<char[]>(block_size));
-      next_ = blocks_.back().get();
-      left_ = block_size;
+      left_ = std::max(size, block_size_);
+      next_ = add_block(left_);
+      block_size_ = std::min(2 * block_size_, largest_block);
     }
     char* place = next_;
     next_ += size;
@@ -40,7 +44,7 @@ class StringPool {
 
   std::vector<std::unique_ptr<char[]>> blocks_;
   char* next_ = nullptr;
-  std::size_t left_ = 0;
+  std::size_t left_ = 0, block_size_ = first_block;
 };
 
 }  // namespace onnxkit

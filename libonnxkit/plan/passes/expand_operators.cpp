@@ -34,12 +34,16 @@ class Expansion {
     for (std::size_t at = 0; at < graph.nodes.size(); ++at) {
       const ir::Node& node = graph.nodes[at];
       const bool is_one = is_contrib(node) || (ir::canonical_domain(node.domain).empty() && is_composed(node.op_type));
-      if (!is_one || has_body(node)) continue;
+      if (!is_one || has_body(node) || (is_contrib(node) && has_lowering(at))) continue;
       ir::Model model = model_of(at);
       std::set<std::string, std::less<>> outside;  // what is written may use names that the subject has for others
       for (const ir::Value& value : model.graph->values) outside.emplace(value.name.view());
-      if (is_contrib(node) ? write_contrib(at, model) : write_composed(at, model)) put(at, model, outside);
+      if ((is_contrib(node) ? write_contrib(at, model) : write_composed(at, model)) && put(at, model, outside)) {
+        model.graph.reset();
+        made_.push_back(std::move(model));
+      }
     }
+    keep_text();
     return rewriting_.finish();
   }
 
@@ -58,16 +62,14 @@ class Expansion {
   }
 
   bool write_contrib(std::size_t at, ir::Model& model) {
-    if (has_lowering(at)) return false;
     // No node is of ai.onnx yet, so its opset may be that of the bodies.
     const std::int64_t newest = subject_.opset();
     std::erase_if(model.opset_imports,
                   [](const ir::OpsetImport& import) { return ir::canonical_domain(import.domain).empty(); });
     model.opset_imports.emplace_back().version = legalize::contrib_opset;
-    legalize::ContribBodies known_bodies(model);
     bool is_known = false;
     const auto inlined = legalize::inline_bodies(model, [&](const ir::Node& node) {
-      const ir::Function* body = is_contrib(node) ? known_bodies.find(node) : nullptr;
+      const ir::Function* body = is_contrib(node) ? bodies_.find(node) : nullptr;
       is_known = is_known || body;
       return body;
     });
@@ -93,13 +95,14 @@ class Expansion {
     return false;
   }
 
-  /// The nodes of the model in place of the node.
-  void put(std::size_t at, const ir::Model& model, const std::set<std::string, std::less<>>& outside) {
+  /// The nodes of the model in place of the node, whose text they share.
+  bool put(std::size_t at, const ir::Model& model, const std::set<std::string, std::less<>>& outside) {
     const ir::Graph& graph = subject_.graph();
     const ir::Graph& made = *model.graph;
-    if (std::any_of(made.nodes.begin(), made.nodes.end(), has_body))
-      return rewriting_.miss(at, "it would become a loop");
-    ir::share_storage(subject_.model(), model);
+    if (std::any_of(made.nodes.begin(), made.nodes.end(), has_body)) {
+      rewriting_.miss(at, "it would become a loop");
+      return false;
+    }
     std::unordered_map<std::uint32_t, ir::ValueId> ids;
     const auto here = [&](ir::ValueId id) {
       if (id == ir::ValueId::none) return id;
@@ -124,10 +127,20 @@ class Expansion {
       rewriting_.patch().insert_before(at, std::move(copy));
     }
     rewriting_.took(at);
+    return true;
+  }
+
+  void keep_text() {
+    std::vector<const ir::Model*> all;
+    for (const ir::Model& model : made_) all.push_back(&model);
+    ir::share_storage(subject_.model(), all);
+    bodies_.keep_text_in(subject_.model());
   }
 
   Subject& subject_;
   Rewriting rewriting_;
+  legalize::ContribBodies bodies_;
+  std::vector<ir::Model> made_;  ///< without their graphs, whose nodes the patch has
 };
 
 }  // namespace

@@ -63,6 +63,8 @@ class AttentionSearch {
     if (!masked_product(scores, found))
       return rewriting_.miss(at, "what Softmax reads is not a product of queries and keys, scaled, masked or neither");
     if (subject_.dims(scores) != dims) return rewriting_.miss(at, "the scores are repeated");
+    if (found.softcap > 0 && subject_.splits_capped_attention())
+      return rewriting_.miss(at, "the scores are capped, and libraries are faster with products");
     put(at, found);
   }
 
