@@ -19,8 +19,7 @@ class Search {
     std::vector<bool> found(plan_.buffers.size(), false);
     for (const Step& step : plan_.steps)
       if (step.kind == softmax_step) (void)hides(step.inputs[0].buffer, most_steps);
-    for (std::size_t b = 0; b < found.size(); ++b)
-      found[b] = answers_[b].value_or(false) && plan_.buffers[b].home == Home::arena;
+    for (std::size_t b = 0; b < found.size(); ++b) found[b] = answers_[b].value_or(false);
     return found;
   }
 
@@ -34,16 +33,24 @@ class Search {
     if (steps == 0) return false;
     if (answers_[buffer]) return *answers_[buffer];
     answers_[buffer] = false;  // a step does not lead to itself
-    answers_[buffer] = plan_.buffers[buffer].home == Home::constant ? has_too_large(plan_.buffers[buffer])
-                                                                    : is_written_so(buffer, steps - 1);
+    answers_[buffer] = may_hold_too_large(buffer, steps);
     return *answers_[buffer];
   }
 
-  bool is_written_so(std::uint32_t buffer, int steps) {
+  /// Of what only the run tells, a mask of the caller or of the host may be such numbers.
+  bool may_hold_too_large(std::uint32_t buffer, int steps) {
+    const Buffer& of = plan_.buffers[buffer];
+    if (of.home == Home::constant) return has_too_large(of);
+    if (of.home == Home::input) return of.type == ElementType::float32;
     const auto reads_mask = [&](std::size_t reader) { return plan_.steps[reader].kind == attention_step; };
-    const auto& writers = uses_.writers[buffer];
-    if (writers.size() != 1 || std::ranges::any_of(uses_.readers[buffer], reads_mask)) return false;
-    const Step& step = plan_.steps[writers.front()];
+    if (std::ranges::any_of(uses_.readers[buffer], reads_mask)) return false;
+    return std::ranges::any_of(uses_.writers[buffer],
+                               [&](std::size_t writer) { return is_written_so(plan_.steps[writer], steps - 1); });
+  }
+
+  bool is_written_so(const Step& step, int steps) {
+    if (step.kind == copy_step || step.kind == gather_step) return hides(step.inputs[0].buffer, steps);
+    if (step.kind == host_step) return true;
     if (step.kind != map_step && step.kind != product_step) return false;
     const Expression* const expression = step.parameters->elementwise();
     if (!expression) return false;

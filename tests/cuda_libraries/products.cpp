@@ -284,6 +284,12 @@ TEST_CASE("factors of float8 with scales of rows and columns, and without where 
   CHECK(outcome({48, 32, 64, bias}) == "cuBLASLt has no algorithm: not supported (15)");
   CHECK(outcome({128, 128, 256, bias}) == "cublaslt | add(mul(mul(x0, x1), x2), x3)");
   ::unsetenv("ONNXKIT_STAND_IN_WITHOUT_SCALES");
+  // Versions before 12.9 are not asked, whatever they would say.
+  ::setenv("ONNXKIT_STAND_IN_VERSION", "120800", 1);
+  CHECK(outcome({128, 128, 256, bias}) == "cublaslt | add(mul(mul(x0, x1), x2), x3)");
+  ::setenv("ONNXKIT_STAND_IN_VERSION", "120900", 1);
+  CHECK(outcome({128, 128, 256, bias}) == "cublaslt, scales, bias");
+  ::unsetenv("ONNXKIT_STAND_IN_VERSION");
 }
 
 TEST_CASE("factors of float8 whose terms do not lie side by side are refused") {

@@ -333,6 +333,8 @@ class CublasLt : public Library {
   std::shared_ptr<Session> session_;
 };
 
+constexpr std::size_t first_with_scales = 120900;  ///< of rows and columns
+
 /// What a call is asked to do of an epilogue.
 struct Wish {
   bool scales = true;  ///< factors of rows and columns
@@ -490,7 +492,10 @@ Result<LibraryStep> CublasLt::prepare(const plan::Step& step, const Preparation&
   // Not every type has every epilogue, nor every device and version factors of rows and columns.
   std::optional<Error> refusal;
   std::optional<plan::Expression::Number> tried;
-  for (const Wish& wish : {Wish{}, Wish{.more = false}, Wish{.scales = false, .more = false}}) {
+  // What older versions make of a mode that they do not know is not said anywhere.
+  const bool knows_scales = session_->functions.version() >= first_with_scales;
+  for (Wish wish : {Wish{}, Wish{.more = false}, Wish{.scales = false, .more = false}}) {
+    wish.scales = wish.scales && knows_scales;
     Description description = *plain;
     fuse(description, step, preparation, wish);
     if (refusal && description.fused.end == tried) continue;

@@ -10,7 +10,9 @@ namespace onnxkit::cuda {
 namespace {
 
 Result<std::vector<Launch>> launch_of(const plan::Step& step, const RowLoops& rows, std::string text) {
-  constexpr std::int64_t most_blocks = (std::int64_t{1} << 31) - 1;
+  // Columns are counted in 31 bits, up to a turn of a block behind the last.
+  constexpr std::int64_t most_blocks = (std::int64_t{1} << 31) - 1, most_columns = (std::int64_t{1} << 31) - 2048;
+  if (step.inputs[0].dims.back() > most_columns) return make_error("not-supported", "rows of more than 31 bits");
   if (rows.blocks() > most_blocks) return make_error("not-supported", "more rows than a launch has blocks");
   Launch launch;
   launch.text = std::move(text);

@@ -30,6 +30,7 @@ Result<std::vector<Launch>> write_scatter(const plan::Step& step, const Preparat
   const auto combination = static_cast<const plan::ScatterParameters&>(*step.parameters).combination;
   const std::int64_t size = data.dims[0], inner = data.dims[1], count = step.inputs[1].dims[0];
   if (auto ends = check_work(to.size(), count, "comparisons of positions"); !ends) return ends.error();
+  if (count >= std::int64_t{1} << 31) return make_error("not-supported", "more positions than 31 bits count");
   const bool combines = combination != plan::Combination::replace;
   const Lane lane = plan::lane_of(data.type);
   const LinearLoop loop(to.size());

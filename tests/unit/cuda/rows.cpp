@@ -363,4 +363,33 @@ TEST_CASE("generated scatters tell of positions outside the axis") {
   }
 }
 
+TEST_CASE("rows and positions that 31 bits do not count are refused") {
+  constexpr std::int64_t many = std::int64_t{1} << 31;
+  plan::Plan plan;
+  plan.buffers.resize(4);
+  const auto refusal = [&plan](const plan::Step& step) {
+    const auto written = cuda::step_registry().find(step.kind)(step, {.plan = plan});
+    return written ? std::string() : written.error().diagnostic.message;
+  };
+  for (const std::int64_t columns : {many, many - 4096}) {
+    const View from = HostStep::view(0, ElementType::float16, {1, columns}),
+               to = HostStep::view(1, ElementType::float16, {1, columns});
+    const std::string wanted = columns == many ? "rows of more than 31 bits" : "";
+    CHECK(refusal({.kind = plan::softmax_step,
+                   .inputs = {from},
+                   .outputs = {to},
+                   .parameters = std::make_shared<plan::SoftmaxParameters>()}) == wanted);
+    CHECK(refusal({.kind = plan::normalize_step,
+                   .inputs = {from},
+                   .outputs = {to},
+                   .parameters = std::make_shared<plan::NormalizeParameters>()}) == wanted);
+  }
+  CHECK(refusal(
+            {.kind = plan::scatter_step,
+             .inputs = {HostStep::view(0, ElementType::float32, {2, 2}), HostStep::view(1, ElementType::int64, {many}),
+                        HostStep::view(2, ElementType::float32, {many, 2})},
+             .outputs = {HostStep::view(3, ElementType::float32, {2, 2})},
+             .parameters = std::make_shared<plan::ScatterParameters>()}) == "more positions than 31 bits count");
+}
+
 }  // namespace onnxkit::tests::cuda_rows
