@@ -61,7 +61,7 @@ ExpectedFinding read_finding(const YAML::Node& node) {
 
 Case read_case(const YAML::Node& node, const YAML::Node& file) {
   allow_keys(node, {"name", "op", "opset", "attrs", "inputs", "outputs", "finds", "model", "source", "fails", "rtol",
-                    "atol", "types"});
+                    "atol", "types", "exact_sums"});
   const YAML::Node op = node["op"] ? node["op"] : file["op"];
   if (!op) fail(node, "neither the case nor the file names an op");
   Case c;
@@ -86,6 +86,7 @@ Case read_case(const YAML::Node& node, const YAML::Node& file) {
     if (node["types"].as<std::string>() != "all") fail(node, "types can be \"all\" only");
     c.every_type = true;
   }
+  if (node["exact_sums"]) c.has_exact_sums = node["exact_sums"].as<bool>();
   if (node["fails"]) c.fails = node["fails"].as<std::string>();
   if (node["rtol"]) c.relative = node["rtol"].as<double>();
   if (node["atol"]) c.absolute = node["atol"].as<double>();

@@ -43,6 +43,8 @@ struct Case {
   std::string fails;
   /// TYPE in the model and in the types of values stands for every element type that the operator's first input may have.
   bool every_type = false;
+  /// Sums of float64 keep what adding one number after the other rounds off, which not every backend does.
+  bool has_exact_sums = false;
   double relative = 1e-5, absolute = 1e-7;  ///< how far outputs may be from `values` when the case is run
 };
 

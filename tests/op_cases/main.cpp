@@ -167,7 +167,9 @@ std::set<std::int64_t> opsets_of(const Case& c, const spec::OpTable& table) {
 }
 
 struct Totals {
-  std::size_t passed = 0, failed = 0;
+  std::size_t passed = 0, failed = 0, left_out = 0;
+  bool adds_plainly = false;        ///< cases with exact sums are left out
+  std::size_t every = 1, seen = 0;  ///< only each so many-th run of a case
   completeness::Coverage coverage;
   std::filesystem::path exported;
   std::optional<BackendUnderTest> under_test;
@@ -204,12 +206,17 @@ void run_typed(const std::filesystem::path& file, const Case& c, const spec::OpT
 }
 
 void run_case(const std::filesystem::path& file, const Case& c, const spec::OpTable& table, Totals& totals) {
+  if (c.has_exact_sums && totals.adds_plainly) {
+    ++totals.left_out;
+    return;
+  }
   const std::set<std::int64_t> opsets = opsets_of(c, table);
   if (opsets.empty()) return fail(totals, file, c.name, fmt::format("{} does not exist in these opsets", c.op));
   for (const std::int64_t opset : opsets) {
     const spec::OpSchema* schema = table.find(ir::canonical_domain(c.domain), c.op, opset);
     if (!schema || table.is_removed(*schema)) continue;
-    for (const Case& typed : typed_cases(c, *schema)) run_typed(file, typed, table, *schema, opset, totals);
+    for (const Case& typed : typed_cases(c, *schema))
+      if (totals.seen++ % totals.every == 0) run_typed(file, typed, table, *schema, opset, totals);
   }
 }
 
@@ -277,6 +284,8 @@ int main(int argc, char** argv) {
   std::vector<std::filesystem::path> files;
   std::filesystem::path coverage, exported, host_list;
   std::string backend;
+  bool adds_plainly = false;
+  std::size_t every = 1;
   for (int i = 1; i < argc; ++i) {
     if (argv[i] == std::string_view("--coverage") && i + 1 < argc) {
       coverage = argv[++i];
@@ -286,6 +295,10 @@ int main(int argc, char** argv) {
       backend = argv[++i];
     } else if (argv[i] == std::string_view("--host-list") && i + 1 < argc) {
       host_list = argv[++i];
+    } else if (argv[i] == std::string_view("--every") && i + 1 < argc) {
+      every = std::max(std::stoul(argv[++i]), 1UL);
+    } else if (argv[i] == std::string_view("--plain-sums")) {
+      adds_plainly = true;
     } else if (std::filesystem::is_directory(argv[i])) {
       for (const auto& entry : std::filesystem::directory_iterator(argv[i])) {
         if (entry.path().extension() == ".yaml") files.push_back(entry.path());
@@ -298,6 +311,8 @@ int main(int argc, char** argv) {
   const spec::OpTable table;
   Totals totals;
   totals.exported = exported;
+  totals.adds_plainly = adds_plainly;
+  totals.every = every;
   const exec::BackendRegistry registry = all_backends();
   if (!backend.empty()) {
     const auto entry = registry.find(backend, {});
@@ -311,6 +326,7 @@ int main(int argc, char** argv) {
   for (const auto& file : files) run_file(file, table, totals);
   if (totals.under_test && !host_list.empty()) check_host_list(host_list, totals);
   if (!coverage.empty()) totals.coverage.write(coverage);
+  if (totals.left_out != 0) fmt::print("{} cases with exact sums of float64 were left out\n", totals.left_out);
   fmt::print("{} passed, {} failed\n", totals.passed, totals.failed);
   return totals.failed == 0 && totals.passed > 0 ? 0 : 1;
 }

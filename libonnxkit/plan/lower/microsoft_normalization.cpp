@@ -29,7 +29,7 @@ View rows_at(LowerCall& call, const View& held, const View& positions) {
   return reshaped(result, {count, size});
 }
 
-Number real_of(Expression& e, std::vector<View>& inputs, const EmbeddedRows& part) {
+Number real_rows_of(Expression& e, std::vector<View>& inputs, const EmbeddedRows& part) {
   const auto next = [&](const View& view) {
     inputs.push_back(view);
     return e.convert(e.input(inputs.size() - 1, lane_of(view.type)), Lane::f32);
@@ -88,7 +88,7 @@ class Embeddings {
       return;
     }
     dims.push_back(size_);
-    const Number real = real_of(sum_, inputs_, with_scale(input, reshaped(rows_at(call_, rows, positions), dims)));
+    const Number real = real_rows_of(sum_, inputs_, with_scale(input, reshaped(rows_at(call_, rows, positions), dims)));
     total_ = total_ ? sum_.apply(Operation::add, *total_, real) : real;
   }
 
@@ -99,7 +99,7 @@ class Embeddings {
     std::vector<View> operands;
     const View given = call_.input(input);
     if (given.type == ElementType::float32) return reshaped(call_.contiguous(given), {size_});
-    real_of(e, operands, with_scale(input, given));
+    real_rows_of(e, operands, with_scale(input, given));
     return reshaped(mapped(call_, e, std::move(operands), ElementType::float32, given.dims), {size_});
   }
 
