@@ -189,7 +189,9 @@ class Measurement {
 
   void open(Contender& contender) {
     constexpr int many = 1000;
-    if (auto opened = contender.side->open(many); !opened) fail(contender, std::move(opened).error());
+    auto opened = contender.side->open(many);
+    if (opened || stopped()) return;  // what was measured before a stop stands
+    fail(contender, std::move(opened).error());
   }
 
   void fail(Contender& contender, Error error) {
