@@ -58,7 +58,7 @@ double rate_of_turn(int threads, const std::function<double(int)>& work) {
 
 /// The best of some turns, in which the machine's other work does not show: as many as it takes for two to agree.
 double rate_of(int threads, const std::function<double(int)>& work) {
-  constexpr int least_turns = 8;
+  constexpr int least_turns = 16;
   constexpr double agreement = 0.95, longest = 0.5;
   double best = 0, second = 0;
   const RoofClock::time_point start = RoofClock::now();
