@@ -17,7 +17,7 @@ sigset_t interrupt_set(Interrupt::Signals signals) {
   return set;
 }
 
-/// `timeout` sends its signal to the program and then to its group, which is the program again.
+/// `timeout` sends its signal to the program and then to its group, which is the program again. Ctrl-C comes from the kernel.
 constexpr std::chrono::milliseconds twin{500};
 
 }  // namespace
@@ -38,7 +38,7 @@ Interrupt::Interrupt(Signals signals) : signals_(signals) {
         return;
       }
       const auto now = std::chrono::steady_clock::now();
-      if (signal == SIGTERM && stop_.stop_requested() && now - first < twin) continue;
+      if (from.si_code == SI_USER && stop_.stop_requested() && now - first < twin) continue;
       if (stop_.stop_requested()) {
         std::signal(signal, SIG_DFL);
         pthread_sigmask(SIG_UNBLOCK, &waited, nullptr);

@@ -84,6 +84,16 @@ bool is_precise(const std::optional<Interval>& interval, double value, double go
   return interval && interval->high - interval->low <= 2 * goal * value;
 }
 
+/// One that cannot be told keeps nobody waiting.
+bool has_precise_ratio(const std::optional<Ratio>& ratio, double goal) {
+  return !ratio || is_precise(ratio->interval, ratio->value, goal);
+}
+
+std::optional<Ratio> wall_ratio(const std::vector<BenchRound>& rounds, const std::vector<BenchRound>& base,
+                                std::uint64_t seed) {
+  return ratio_of(medians(walls(rounds)), medians(walls(base)), seed);
+}
+
 /// A tiny model runs a thousand times in a round.
 void thin_out(std::vector<BenchRound>& rounds) {
   constexpr std::size_t most = 21;
@@ -189,7 +199,9 @@ class Measurement {
 
   void open(Contender& contender) {
     constexpr int many = 1000;
-    if (auto opened = contender.side->open(many); !opened) fail(contender, std::move(opened).error());
+    auto opened = contender.side->open(many);
+    if (opened || stopped()) return;  // what was measured before a stop stands
+    fail(contender, std::move(opened).error());
   }
 
   void fail(Contender& contender, Error error) {
@@ -392,7 +404,7 @@ class Measurement {
       // The interval of all starts together will be narrower than that of one.
       const double goal = options_.precision_goal * (n == 0 ? std::sqrt(starts) : 1);
       const bool may_end = n == 0 ? round >= least : is_last && round >= rounds_of_first_;
-      if (may_end && round % 5 == 0 && reached_goal(goal)) break;
+      if (may_end && looks_reached(goal)) break;
       measure_round();
       if (n == 0) rounds_of_first_ = round + 1;
     }
@@ -455,14 +467,30 @@ class Measurement {
     return nullptr;
   }
 
-  bool reached_goal(double goal) {
+  /// Not asked after each round: what it takes grows with their number, and the backends wait.
+  bool looks_reached(double goal) {
+    if (rounds_ < next_look_) return false;
+    constexpr std::size_t least = 5, part = 20;
+    next_look_ = rounds_ + std::max(least, rounds_ / part);
+    return reached_goal(goal);
+  }
+
+  /// As is_as_precise() of every side.
+  bool reached_goal(double goal) const {
     const BenchSideReport* first = base();
     if (!first) return true;
-    return std::all_of(report_.sides.begin(), report_.sides.end(), [&](BenchSideReport& side) {
-      if (side.failure) return true;
-      benching::summarize(side, &side == first ? std::vector<BenchRound>() : first->rounds, options_.seed);
-      return benching::is_as_precise(side, goal);
-    });
+    const auto all = [&](auto holds) {
+      return std::all_of(report_.sides.begin(), report_.sides.end(),
+                         [&](const BenchSideReport& side) { return side.failure || holds(side); });
+    };
+    // Intervals of medians come first: those of ratios take thousands of times longer.
+    return all([&](const BenchSideReport& side) {
+             const std::vector<double> rounds = medians(walls(side.rounds));
+             return !rounds.empty() && is_precise(median_interval(rounds), median(rounds), goal);
+           }) &&
+           all([&](const BenchSideReport& side) {
+             return &side == first || has_precise_ratio(wall_ratio(side.rounds, first->rounds, options_.seed), goal);
+           });
   }
 
   /// Growth of loading and of the first run one behind the other; that of the run comes on top of what loading left.
@@ -525,6 +553,7 @@ class Measurement {
   GpuRounds gpu_rounds_;
   double worker_cpu_ = 0;
   std::size_t rounds_ = 0, rounds_of_first_ = 0;  ///< of all starts, and of the first
+  std::size_t next_look_ = 0;                     ///< whether the goal is reached
   std::map<int, BenchRoof> roofs_;                ///< by number of threads
 };
 
@@ -551,15 +580,14 @@ void summarize(BenchSideReport& side, const std::vector<BenchRound>& base, std::
   }
   if (!on_device.empty()) side.on_device = latency_of(on_device);
   if (base.empty()) return;
-  side.ratio = ratio_of(medians(wall), medians(walls(base)), seed);
+  side.ratio = wall_ratio(side.rounds, base, seed);
   const auto base_cpu = cpu_means(base);
   if (!cpu.empty() && !base_cpu.empty()) side.cpu_ratio = ratio_of(medians(cpu), medians(base_cpu), seed);
 }
 
 bool is_as_precise(const BenchSideReport& side, double goal) {
   if (side.failure) return true;
-  if (!is_precise(side.wall.interval, side.wall.median, goal)) return false;
-  return !side.ratio || is_precise(side.ratio->interval, side.ratio->value, goal);
+  return is_precise(side.wall.interval, side.wall.median, goal) && has_precise_ratio(side.ratio, goal);
 }
 
 std::optional<Ratio> change_of(const std::vector<BenchRound>& after, const std::vector<BenchRound>& before,

@@ -18,7 +18,6 @@ namespace onnxkit::benching {
 namespace {
 
 constexpr std::size_t copied_bytes = std::size_t{64} << 20;  // more than caches hold
-constexpr int roof_turns = 8;
 
 PeakKernel best_peak_kernel() {
 #if defined(__x86_64__)
@@ -30,31 +29,43 @@ PeakKernel best_peak_kernel() {
 
 using RoofClock = std::chrono::steady_clock;
 
-/// What so many threads do in a second side by side: `work(thread)` says how much it did. From when the first begins until the last has ended; the best
-/// of some turns, in which the machine's other work does not show.
+double roof_seconds_since(RoofClock::time_point start) {
+  return std::chrono::duration<double>(RoofClock::now() - start).count();
+}
+
+/// What so many threads do in a second side by side: `work(thread)` says how much it did. From when the first begins until the last has ended.
+double rate_of_turn(int threads, const std::function<double(int)>& work) {
+  std::atomic<int> waiting = 0;
+  std::atomic<bool> begins = false;
+  std::vector<double> done(static_cast<std::size_t>(threads), 0);
+  const auto run = [&](int thread) {
+    ++waiting;
+    while (!begins) std::this_thread::yield();
+    done[static_cast<std::size_t>(thread)] = work(thread);
+  };
+  std::vector<std::jthread> others;
+  try {
+    for (int i = 1; i < threads; ++i) others.emplace_back(run, i);
+  } catch (const std::system_error&) {  // the system has fewer threads; these tell what there is
+  }
+  while (static_cast<std::size_t>(waiting) < others.size()) std::this_thread::yield();
+  const RoofClock::time_point start = RoofClock::now();
+  begins = true;
+  done[0] = work(0);
+  others.clear();
+  return std::accumulate(done.begin(), done.end(), 0.0) / std::max(roof_seconds_since(start), 1e-9);
+}
+
+/// The best of some turns, in which the machine's other work does not show: as many as it takes for two to agree.
 double rate_of(int threads, const std::function<double(int)>& work) {
-  double best = 0;
-  for (int turn = 0; turn < roof_turns; ++turn) {
-    std::atomic<int> waiting = 0;
-    std::atomic<bool> begins = false;
-    std::vector<double> done(static_cast<std::size_t>(threads), 0);
-    const auto run = [&](int thread) {
-      ++waiting;
-      while (!begins) std::this_thread::yield();
-      done[static_cast<std::size_t>(thread)] = work(thread);
-    };
-    std::vector<std::jthread> others;
-    try {
-      for (int i = 1; i < threads; ++i) others.emplace_back(run, i);
-    } catch (const std::system_error&) {  // the system has fewer threads; these tell what there is
-    }
-    while (static_cast<std::size_t>(waiting) < others.size()) std::this_thread::yield();
-    const RoofClock::time_point start = RoofClock::now();
-    begins = true;
-    done[0] = work(0);
-    others.clear();
-    const double seconds = std::chrono::duration<double>(RoofClock::now() - start).count();
-    best = std::max(best, std::accumulate(done.begin(), done.end(), 0.0) / std::max(seconds, 1e-9));
+  constexpr int least_turns = 16;
+  constexpr double agreement = 0.95, longest = 0.5;
+  double best = 0, second = 0;
+  const RoofClock::time_point start = RoofClock::now();
+  for (int turn = 0; turn < least_turns || (second < agreement * best && roof_seconds_since(start) < longest); ++turn) {
+    const double rate = rate_of_turn(threads, work);
+    second = std::max(second, std::min(best, rate));
+    best = std::max(best, rate);
   }
   return best;
 }

@@ -7,7 +7,7 @@
 namespace onnxkit::benching {
 namespace {
 
-constexpr int resamples = 20'000;
+constexpr int resamples = 50'000;
 constexpr double outside = 1e-4;  // share of the resamples that the interval of a ratio leaves out
 
 /// The largest k for which fewer than 2.5 % of binomial(n, 1/2) lie below k.
@@ -22,29 +22,36 @@ std::size_t rank_below_median(std::size_t n) {
   return k;
 }
 
-/// As `median`, of values whose order may change.
-double median_in_place(std::span<double> values) {
-  const auto upper = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), upper, values.end());
-  return values.size() % 2 == 1 ? *upper : (*std::max_element(values.begin(), upper) + *upper) / 2;
-}
-
-/// Medians of samples that are drawn from a sample with replacement.
+/// Medians of samples that are drawn from a sample with replacement. A draw is the value at a uniform place, so the middle one of n draws is the value
+/// at the middle one of n uniform places. That is drawn itself: its distribution is the beta distribution.
 class Resampler {
  public:
   explicit Resampler(std::uint64_t seed) : random_(seed) {}
 
   std::vector<double> medians(std::span<const double> values) {
-    std::uniform_int_distribution<std::size_t> any(0, values.size() - 1);
-    std::vector<double> medians(resamples), drawn(values.size());
+    std::vector<double> sorted(values.begin(), values.end());
+    std::sort(sorted.begin(), sorted.end());
+    const std::size_t n = sorted.size(), rank = (n + 1) / 2, above = n - rank;
+    const auto at = [&](double place) {
+      return sorted[std::min(static_cast<std::size_t>(place * static_cast<double>(n)), n - 1)];
+    };
+    std::gamma_distribution<double> gaps_below(static_cast<double>(rank)), gaps_above(static_cast<double>(above + 1));
+    std::vector<double> medians(resamples);
     for (double& one : medians) {
-      for (double& value : drawn) value = values[any(random_)];
-      one = median_in_place(drawn);
+      const double below = gaps_below(random_), place = below / (below + gaps_above(random_));
+      one = at(place);
+      if (n % 2 == 0) one = (one + at(next_place(place, above))) / 2;
     }
     return medians;
   }
 
  private:
+  /// The lowest of so many uniform places above this one.
+  double next_place(double place, std::size_t above) {
+    std::uniform_real_distribution<double> any;
+    return 1 - (1 - place) * std::pow(any(random_), 1 / static_cast<double>(above));
+  }
+
   std::mt19937_64 random_;
 };
 

@@ -437,6 +437,7 @@ class LibraryBackend : public exec::Backend {
     const auto desc = describe();
     if (!desc) return desc.error();
     if (auto fits = exec::check_load(*desc, source, options); !fits) return fits.error();
+    if (auto checked = check_provider(options.options); !checked) return checked.error();
     std::shared_ptr<const exec::ModelFile> file;
     if (source.path.empty()) {
       auto written = exec::file_for(source, options);
@@ -481,6 +482,16 @@ class LibraryBackend : public exec::Backend {
   static std::string option(const Options& given, const char* name, const char* fallback) {
     const auto found = given.find(name);
     return found == given.end() ? std::string(fallback) : found->second;
+  }
+
+  /// Options that would change nothing on the CPU are refused; tf32=off says what is so there.
+  static Result<void> check_provider(const Options& given) {
+    if (option(given, "provider", "cpu") == "cuda") return {};
+    for (const auto& [name, usual] : {std::pair("graph", "off"), std::pair("layout", "nchw")})
+      if (option(given, name, usual) != usual)
+        return make_error("unknown-option",
+                          fmt::format("the option {} of onnxruntime-lib takes effect with provider=cuda only", name));
+    return {};
   }
 
   /// Adds the execution provider.

@@ -125,7 +125,7 @@ def main():
     other = ctypes.util.find_library("c")
     suite.check("another library", refusal(onnxkit(options, "run", model, "-b", "onnxruntime-lib", ONNXKIT_ONNXRUNTIME=other), 3, "is not ONNX Runtime's"))
     if importlib.util.find_spec("onnxruntime") is None:
-        suite.skip(len(folders) + 14, f"onnxruntime-lib: no module named onnxruntime in {sys.executable}")
+        suite.skip(len(folders) + 16, f"onnxruntime-lib: no module named onnxruntime in {sys.executable}")
         return suite.close()
     for folder in folders:
         suite.check(str(folder.relative_to(ROOT)), fault_of_model(options, folder))
@@ -151,6 +151,8 @@ def main():
         suite.check("cuda: built without it", "" if with_cuda else refusal(built, 3, "was built without it; pip install onnxruntime-gpu"))
         for name, fault in faults_of_cuda(options, pathlib.Path(name), model):
             suite.check(name, fault)
+        for word in ("graph=on", "layout=nhwc"):
+            suite.check(f"{word} without cuda", refusal(onnxkit(options, "run", model, "-b", "onnxruntime-lib:" + word), 2, "takes effect with provider=cuda only"))
         suite.check("strings", refusal(onnxkit(options, "run", strings, "-b", "onnxruntime-lib"), 3, "is not a tensor of numbers"))
     return suite.close()
 

@@ -1,6 +1,7 @@
 #include "tools/bench/plans.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <set>
 
 #include <fmt/format.h>
@@ -106,9 +107,9 @@ std::vector<std::optional<std::int64_t>> settings(const std::vector<std::int64_t
 std::vector<std::vector<std::string>> comparisons(const std::vector<std::string>& models) {
   if (are_side_by_side(models)) return {models};
   std::vector<std::vector<std::string>> each;
+  std::set<std::filesystem::path> known;
   for (const std::string& model : models)
-    if (const std::vector<std::string> alone = {model}; std::find(each.begin(), each.end(), alone) == each.end())
-      each.push_back(alone);
+    if (known.insert(std::filesystem::path(model).lexically_normal()).second) each.push_back({model});
   return each;
 }
 

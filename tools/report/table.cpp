@@ -3,6 +3,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cctype>
+#include <string_view>
 
 #include "tools/report/diagnostics.h"
 
@@ -54,14 +56,23 @@ std::string Table::markdown() const {
 }
 
 std::string markdown_text(const std::string& text) {
+  constexpr std::string_view marks = "|*`~";
+  const auto is_at = [&](std::size_t i, auto kind) {
+    return i < text.size() && kind(static_cast<unsigned char>(text[i])) != 0;
+  };
+  const auto is_word = [](unsigned char c) { return c >= 128 || std::isalnum(c) != 0; };
+  const auto is_punctuation = [](unsigned char c) { return std::ispunct(c) != 0; };
   std::string out;
-  for (const char c : text) {
-    if (c == '|')
-      out += "\\|";
-    else if (c == '<' || c == '>' || c == '&')
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    // Between letters "_" begins nothing; a "\" counts in front of what it could escape.
+    const bool is_mark = marks.find(c) != marks.npos ||
+                         (c == '_' && !(is_at(i - 1, is_word) && is_at(i + 1, is_word))) ||
+                         (c == '\\' && is_at(i + 1, is_punctuation)) || text.compare(i, 2, "](") == 0;
+    if (c == '<' || c == '>' || c == '&')
       out += c == '<' ? "&lt;" : c == '>' ? "&gt;" : "&amp;";
     else
-      out += c;
+      out += is_mark ? std::string{'\\', c} : std::string(1, c);
   }
   return out;
 }

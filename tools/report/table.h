@@ -31,7 +31,7 @@ class Table {
   std::vector<bool> right_;
 };
 
-/// `text` with what would begin a cell or a tag in Markdown as it is meant.
+/// `text` so that Markdown shows it as it is: nothing in it ends a cell, or begins a tag, a link, code or emphasis.
 std::string markdown_text(const std::string& text);
 
 }  // namespace onnxkit::tools

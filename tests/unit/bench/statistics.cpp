@@ -49,6 +49,43 @@ TEST_CASE("quantiles lie between neighbours") {
   CHECK(quantile({7}, 0.99) == 7);
 }
 
+/// Of the resamples of n values, the share whose median is among the lowest `rank` values: those with more than half of their draws there.
+double share_of_resamples(std::size_t n, std::size_t rank) {
+  const double p = static_cast<double>(rank) / static_cast<double>(n), size = static_cast<double>(n);
+  double share = 0;
+  for (std::size_t k = (n + 1) / 2; k <= n; ++k) {
+    const auto count = static_cast<double>(k);
+    share += std::exp(std::lgamma(size + 1) - std::lgamma(count + 1) - std::lgamma(size - count + 1) +
+                      count * std::log(p) + (size - count) * std::log1p(-p));
+  }
+  return share;
+}
+
+TEST_CASE("the interval of a ratio leaves out what a bootstrap of medians does") {
+  for (const std::size_t n : {7U, 31U, 101U, 501U}) {
+    std::vector<double> times, base(n, 1);
+    for (std::size_t i = 0; i < n; ++i) times.push_back(static_cast<double>(i + 1));
+    const auto ratio = ratio_of(times, base, 1);
+    REQUIRE(ratio);
+    std::size_t rank = 1;
+    while (share_of_resamples(n, rank) < 5e-5) ++rank;
+    const double low = static_cast<double>(rank), spread = 2 + 0.02 * static_cast<double>(n);
+    CHECK(std::abs(ratio->interval.low - low) < spread);
+    CHECK(std::abs(static_cast<double>(n) + 1 - ratio->interval.high - low) < spread);
+    CHECK(ratio->value == static_cast<double>(n + 1) / 2);
+  }
+}
+
+TEST_CASE("middle values of an even number of draws lie beside each other") {
+  std::vector<double> times, base(40, 1);
+  for (int i = 0; i < 40; ++i) times.push_back(i < 20 ? 1 : 3);
+  const auto ratio = ratio_of(times, base, 1);
+  REQUIRE(ratio);
+  CHECK(ratio->value == 2);
+  CHECK(ratio->interval.low == 1);
+  CHECK(ratio->interval.high == 3);
+}
+
 TEST_CASE("values count as often as their weights say") {
   const auto weighted = [](std::vector<double> values, double q) {
     std::vector<Weighted> all;

@@ -91,8 +91,12 @@ function key(names) {
 
 // ---- one measurement
 
-/// At most so many samples, at equal distances in their order.
-const thinned = (samples, most = 400) => samples.length <= most ? samples : d3.range(most).map(i => samples[Math.floor(i * samples.length / most)]);
+/// At most so many samples, at evenly spaced ranks: those of a round are sorted where --samples did not ask for all, so places in their order would choose by rank.
+function thinned(samples, most = 400) {
+  if (samples.length <= most) return samples;
+  const sorted = [...samples].sort(d3.ascending);
+  return d3.range(most).map(i => sorted[Math.round(i * (sorted.length - 1) / (most - 1))]);
+}
 const samplesOf = (side, place) => (side.rounds || []).flatMap(round => round.map(run => run[place])).filter(v => v > 0);
 
 function times(one) {

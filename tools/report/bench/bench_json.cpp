@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <utility>
 
 #include "tools/report/bench/bench_parts.h"
 #include "tools/report/diagnostics.h"
@@ -29,10 +30,37 @@ Json failure_json(const std::string& at, const Error& error) {
   return {{"at", at}, {"error", diagnostic_json(error.diagnostic)}};
 }
 
+[[noreturn]] void bench_refuse(const Json& json) {
+  throw Json::out_of_range::create(401, "a number that no report has", &json);
+}
+
+/// Throws Json::exception for what is no whole number of the type.
+template <class Whole>
+Whole bench_whole(const Json& json) {
+  if (!json.is_number_integer()) bench_refuse(json);
+  const bool fits = json.is_number_unsigned() ? std::in_range<Whole>(json.get<std::uint64_t>())
+                                              : std::in_range<Whole>(json.get<std::int64_t>());
+  if (!fits) bench_refuse(json);
+  return json.get<Whole>();
+}
+
+template <class Whole>
+Whole bench_whole(const Json& json, const char* key, Whole missing) {
+  return json.contains(key) ? bench_whole<Whole>(json.at(key)) : missing;
+}
+
+/// Seconds of a run: those that a worker may tell. Throws Json::exception for others.
+double bench_time_from(const Json& json) {
+  constexpr double longest = 1e9;
+  const auto seconds = json.get<double>();
+  if (!(seconds >= 0 && seconds <= longest)) bench_refuse(json);
+  return seconds;
+}
+
 Location location_from(const Json& json) {
   Location location;
   location.scope = json.value("scope", std::vector<std::string>());
-  if (json.contains("node")) location.node = json.at("node").get<std::uint64_t>();
+  if (json.contains("node")) location.node = bench_whole<std::uint64_t>(json.at("node"));
   location.node_name = json.value("node_name", "");
   location.op = json.value("op", "");
   location.item = json.value("item", "");
@@ -143,12 +171,12 @@ std::optional<double> known_in(const Json& json, const char* key) {
 BenchProfile bench_profile_from(const Json& json) {
   BenchProfile profile;
   profile.seconds = json.at("seconds").get<double>();
-  profile.runs = json.at("runs").get<std::size_t>();
+  profile.runs = bench_whole<std::size_t>(json.at("runs"));
   profile.device = json.at("device").get<std::string>();
   if (json.contains("roof")) {
     const Json& roof = json.at("roof");
     profile.roof = {roof.at("operations_per_second").get<double>(), roof.at("bytes_per_second").get<double>(),
-                    roof.at("threads").get<int>()};
+                    bench_whole<int>(roof.at("threads"))};
   }
   for (const Json& one : json.at("steps")) {
     BenchStep& step = profile.steps.emplace_back();
@@ -158,7 +186,7 @@ BenchProfile bench_profile_from(const Json& json) {
     step.seconds = one.at("seconds").get<double>();
     step.start = one.at("start").get<double>();
     step.last = one.at("last").get<double>();
-    step.calls = one.at("calls").get<std::uint64_t>();
+    step.calls = bench_whole<std::uint64_t>(one.at("calls"));
     step.operations = known_in(one, "operations");
     step.bytes = known_in(one, "bytes");
     step.floor = known_in(one, "floor");
@@ -175,7 +203,7 @@ std::optional<Latency> latency_in(const Json& side, const char* key) {
   if (!side.contains(key)) return std::nullopt;
   const Json& json = side.at(key);
   Latency latency;
-  latency.runs = json.at("runs").get<std::size_t>();
+  latency.runs = bench_whole<std::size_t>(json.at("runs"));
   latency.median = json.at("median").get<double>();
   latency.p90 = json.at("p90").get<double>();
   latency.p99 = json.at("p99").get<double>();
@@ -196,9 +224,9 @@ void read_rounds(const Json& json, BenchSideReport& side) {
     BenchRound& runs = side.rounds.emplace_back();
     for (const Json& run : round) {
       RunTime& time = runs.emplace_back();
-      time.wall = run.at(0).get<double>();
-      if (!run.at(1).is_null()) time.cpu = run.at(1).get<double>();
-      if (run.size() > 2) time.device = run.at(2).get<double>();
+      time.wall = bench_time_from(run.at(0));
+      if (!run.at(1).is_null()) time.cpu = bench_time_from(run.at(1));
+      if (run.size() > 2) time.device = bench_time_from(run.at(2));
     }
   }
 }
@@ -221,16 +249,16 @@ BenchSideReport bench_side_from(const Json& json) {
   if (!json.contains("rounds")) return side;
   side.load_seconds = json.value("load_seconds", 0.0);
   side.first_seconds = json.value("first_seconds", 0.0);
-  side.warmups = json.value("warmups", std::size_t{0});
+  side.warmups = bench_whole(json, "warmups", std::size_t{0});
   side.stationary = json.value("stationary", true);  // nothing is said where nothing was told
   side.wall = latency_in(json, "wall").value_or(Latency());
   side.cpu = latency_in(json, "cpu");
   side.on_device = latency_in(json, "on_device");
   side.ratio = ratio_in(json, "ratio");
   side.cpu_ratio = ratio_in(json, "cpu_ratio");
-  if (json.contains("peak_bytes")) side.peak_bytes = json.at("peak_bytes").get<std::uint64_t>();
-  if (json.contains("grown_bytes")) side.grown_bytes = json.at("grown_bytes").get<std::uint64_t>();
-  if (json.contains("device_bytes")) side.device_bytes = json.at("device_bytes").get<std::uint64_t>();
+  if (json.contains("peak_bytes")) side.peak_bytes = bench_whole<std::uint64_t>(json.at("peak_bytes"));
+  if (json.contains("grown_bytes")) side.grown_bytes = bench_whole<std::uint64_t>(json.at("grown_bytes"));
+  if (json.contains("device_bytes")) side.device_bytes = bench_whole<std::uint64_t>(json.at("device_bytes"));
   const std::string verdict = json.value("verdict", "");
   for (int i = 0; i <= static_cast<int>(Verdict::mismatch); ++i)
     if (verdict == name_of(static_cast<Verdict>(i))) side.verdict = static_cast<Verdict>(i);
@@ -253,7 +281,7 @@ Benchmark benchmark_from(const Json& json) {
   benchmark.model = json.at("model").get<std::string>();
   if (json.contains("model_bytes")) benchmark.model = bytes_of_hex(json.at("model_bytes").get<std::string>());
   if (json.contains("failure")) benchmark.failure = failure_from(json.at("failure"));
-  if (json.contains("seed")) benchmark.seed = json.at("seed").get<std::uint64_t>();
+  if (json.contains("seed")) benchmark.seed = bench_whole<std::uint64_t>(json.at("seed"));
   benchmark.input_values = json.value("input_values", "");
   benchmark.has_all_runs = json.value("all_runs", false);
   if (json.contains("max_seconds")) benchmark.max_seconds = json.at("max_seconds").get<double>();
@@ -269,13 +297,13 @@ Benchmark benchmark_from(const Json& json) {
       report.input_types.push_back({input.at("name").get<std::string>(), input.at("type").get<std::string>()});
   if (json.contains("machine")) {
     report.processor = json.at("machine").value("processor", "");
-    report.processors = json.at("machine").value("processors", 0);
-    report.memory_bytes = json.at("machine").value("memory_bytes", std::uint64_t{0});
+    report.processors = bench_whole(json.at("machine"), "processors", 0);
+    report.memory_bytes = bench_whole(json.at("machine"), "memory_bytes", std::uint64_t{0});
   }
   report.warnings = json.value("warnings", std::vector<std::string>());
   report.lost_processors = json.value("lost_processors", false);
   report.seconds = json.value("seconds", 0.0);
-  report.starts = json.value("starts", std::size_t{1});
+  report.starts = bench_whole(json, "starts", std::size_t{1});
   report.reached_goal = json.value("reached_goal", true);
   report.cancelled = json.value("cancelled", false);
   for (const Json& side : json.at("sides")) report.sides.push_back(bench_side_from(side));
