@@ -11,6 +11,7 @@
 #include "libonnxkit/base/text/utf8.h"
 #include "reference/kernels/axes.h"
 #include "reference/kernels/select.h"
+#include "reference/noise/noise.h"
 #include "reference/numerics/reals.h"
 
 namespace onnxkit::reference {
@@ -189,6 +190,12 @@ double line_at(std::int64_t i, std::int64_t count, double first, double last, st
   return first * most + static_cast<double>(i) * (last - first) * most / static_cast<double>(count - 1);
 }
 
+/// The same with the error of a runtime; whether a line is inside is decided by exact positions.
+double noisy_line(double at, std::int64_t size, const Noise* noise, std::int64_t key) {
+  if (!noise) return at;
+  return std::clamp(noise->position(at, static_cast<std::uint64_t>(key)), 0.0, static_cast<double>(size - 1));
+}
+
 struct Channel {
   const double* data;
   std::int64_t height, width;
@@ -229,7 +236,15 @@ void crop_and_resize(KernelContext& context) {
         const bool inside =
             y >= 0 && y <= static_cast<double>(height - 1) && z >= 0 && z <= static_cast<double>(width - 1);
         double& to = out[static_cast<std::size_t>(p * size[0] * size[1] + i)];
-        to = !inside ? outside : nearest ? channel.at(std::round(y), std::round(z)) : channel.bilinear(y, z);
+        if (!inside) {
+          to = outside;
+        } else if (nearest) {
+          to = channel.at(std::round(y), std::round(z));
+        } else {
+          const std::int64_t key = p / channels * (size[0] + size[1]);
+          to = channel.bilinear(noisy_line(y, height, context.noise(), key + i / size[1]),
+                                noisy_line(z, width, context.noise(), key + size[0] + i % size[1]));
+        }
       }
     }
   });
@@ -424,7 +439,7 @@ void register_microsoft(KernelRegistry& registry) {
   add("ReduceSumInteger", sum_integers, {.is_quantizing = true});
   add("IsAllFinite", is_all_finite);
   add("NGramRepeatBlock", block_repeated_ngrams, {.noise = noise::moved});
-  add("CropAndResize", crop_and_resize, {.noise = noise::ordinary});
+  add("CropAndResize", crop_and_resize, {.noise = noise::interpolation});
   add("MurmurHash3", murmur_hash3);
   add("Tokenizer", tokenizer);
 }

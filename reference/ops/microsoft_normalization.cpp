@@ -82,7 +82,7 @@ void add_row(const Tensor& table, std::int64_t index, std::span<double> to, cons
   for (std::size_t i = 0; i < to.size(); ++i) to[i] += row[i];
 }
 
-/// For each sequence how many words its mask has from the front.
+/// For each sequence how many elements of its mask are 1, wherever they stand.
 Tensor mask_index(const KernelContext& context, const Tensor* mask, std::int64_t batch, std::int64_t length) {
   Tensor index = context.make(ElementType::int32, {batch});
   if (!mask) return index;
@@ -90,8 +90,7 @@ Tensor mask_index(const KernelContext& context, const Tensor* mask, std::int64_t
   for (std::int64_t b = 0; b < batch; ++b) {
     const auto row =
         mask->as<std::int64_t>().subspan(static_cast<std::size_t>(b * length), static_cast<std::size_t>(length));
-    const auto end = std::find(row.begin(), row.end(), 0);
-    index.write<std::int64_t>()[static_cast<std::size_t>(b)] = end - row.begin();
+    index.write<std::int64_t>()[static_cast<std::size_t>(b)] = std::ranges::count(row, 1);
   }
   return index;
 }

@@ -6,6 +6,7 @@
 
 #include "reference/kernels/axes.h"
 #include "reference/kernels/order.h"
+#include "reference/noise/noise.h"
 #include "reference/numerics/arithmetic.h"
 
 namespace onnxkit::reference {
@@ -95,8 +96,9 @@ struct Sample {
   double low_weight = 0, high_weight = 0;
 };
 
+bool is_outside(double at, std::int64_t size) { return at < -1 || at > static_cast<double>(size); }
+
 Sample sample_at(double at, std::int64_t size) {
-  if (at < -1 || at > static_cast<double>(size)) return {};
   at = std::clamp(at, 0.0, static_cast<double>(size - 1));
   const auto low = static_cast<std::int64_t>(at);
   const double rest = at - static_cast<double>(low);
@@ -109,16 +111,38 @@ struct Samples {
   std::vector<Sample> all;
 };
 
-Samples samples_of(double start, double end, bool shifted, std::int64_t ratio, std::int64_t bins, std::int64_t size) {
+constexpr std::int64_t most_samples = 1 << 20;
+
+/// Errors of the positions along one axis of one region: a bin's is that of all its samples.
+struct PositionNoise {
+  const Noise* noise;  ///< may be null
+  std::uint64_t axis;  ///< of all regions
+
+  double of_bin(double start, std::int64_t bin) const { return error(start, most_samples + bin); }
+  double of_sample(double at, std::size_t sample) const { return error(at, static_cast<std::int64_t>(sample)); }
+
+ private:
+  double error(double at, std::int64_t index) const {
+    const std::uint64_t key = axis * 2 * most_samples + static_cast<std::uint64_t>(index);
+    return noise ? noise->position(at, key) - at : 0;
+  }
+};
+
+/// Which samples lie outside is decided by exact positions.
+Samples samples_of(double start, double end, bool shifted, std::int64_t ratio, std::int64_t bins, std::int64_t size,
+                   const PositionNoise& noise) {
   double length = position(end) - position(start);
   if (!shifted) length = std::max(length, 1.0);  // as the first version did with malformed regions
   const double bin = length / static_cast<double>(bins);
   Samples samples{.each = ratio > 0 ? ratio : static_cast<std::int64_t>(std::max(std::ceil(bin), 0.0)), .all = {}};
-  require(samples.each <= (1 << 20) / bins, "a region requires too many samples");
+  require(samples.each <= most_samples / bins, "a region requires too many samples");
   for (std::int64_t c = 0; c < bins; ++c) {
+    const double error = noise.of_bin(start + static_cast<double>(c) * bin, c);
     for (std::int64_t i = 0; i < samples.each; ++i) {
       const double step = (static_cast<double>(i) + 0.5) / static_cast<double>(samples.each);
-      samples.all.push_back(sample_at(start + (static_cast<double>(c) + step) * bin, size));
+      const double at = start + (static_cast<double>(c) + step) * bin;
+      samples.all.push_back(
+          is_outside(at, size) ? Sample() : sample_at(at + error + noise.of_sample(at, samples.all.size()), size));
     }
   }
   return samples;
@@ -174,8 +198,9 @@ void roi_align(KernelContext& context) {
     Pace pace(context);
     for (std::int64_t r = first; r < last; ++r) {
       const auto at = [&](std::int64_t i) { return regions[static_cast<std::size_t>(4 * r + i)] * scale - shift; };
-      const Samples columns = samples_of(at(0), at(2), shifted, ratio, bins.width, width);
-      const Samples rows = samples_of(at(1), at(3), shifted, ratio, bins.height, height);
+      const auto axis = 2 * static_cast<std::uint64_t>(r);
+      const Samples columns = samples_of(at(0), at(2), shifted, ratio, bins.width, width, {context.noise(), axis});
+      const Samples rows = samples_of(at(1), at(3), shifted, ratio, bins.height, height, {context.noise(), axis + 1});
       const std::int64_t batch = batch_of(static_cast<double>(batches[static_cast<std::size_t>(r)]), x);
       for (std::int64_t c = 0; c < channels; ++c) {
         const double* const channel = from + (batch * channels + c) * height * width;

@@ -39,19 +39,19 @@ Number real_rows_of(Expression& e, std::vector<View>& inputs, const EmbeddedRows
   return part.scale ? e.apply(Operation::multiply, number, next(*part.scale)) : number;
 }
 
-/// For each sequence how many words its mask has from the front, 0 without a mask.
+/// For each sequence how many elements of its mask are 1, 0 without a mask.
 void give_mask_index(LowerCall& call, std::int64_t batch, std::int64_t length) {
   if (!call.has_output(1)) return;
   const View index = call.make_output(1);
   if (!call.has_input(7)) return fill(call, index, 0);
   const View mask = call.input(7);
   Expression e;
-  const Number is_hidden = e.apply(Operation::equal, e.input(0, Lane::i64), e.integer(0));
-  e.apply(Operation::select, is_hidden, e.input(1, Lane::i64), e.integer(length));
-  const View ends = mapped(call, e, {mask, positions_along(call, mask.dims, 1)}, ElementType::int64, {batch, length});
+  const Number is_word = e.apply(Operation::equal, e.input(0, Lane::i64), e.integer(1));
+  e.apply(Operation::select, is_word, e.integer(1), e.integer(0));
+  const View words = mapped(call, e, {mask}, ElementType::int64, {batch, length});
   Expression same;
   same.input(0, Lane::i64);
-  call.emit_map(same, {reduced(call, Reduction::minimum, ends, {false, true})}, index);
+  call.emit_map(same, {reduced(call, Reduction::sum, words, {false, true})}, index);
 }
 
 /// Inputs of EmbedLayerNormalization. Of the quantized one scales of inputs 2 to 6 are inputs 8 to 12, their zero points 13 to 17, if there are any.

@@ -22,7 +22,7 @@ using exec::Spread;
 namespace {
 
 Model parse(const std::string& body) {
-  return parse_model("<ir_version: 8, opset_import: [\"\" : 17, \"ai.onnx.ml\" : 1]>\n" + body);
+  return parse_model("<ir_version: 8, opset_import: [\"\" : 17, \"ai.onnx.ml\" : 1, \"com.microsoft\" : 1]>\n" + body);
 }
 
 /// Of full precision, seeded.
@@ -364,6 +364,29 @@ TEST_CASE("perturbed samples: positions of a grid are rounded") {
           .spreads({random({1, 1, 1, 4000}), random({1, 1, 100, 2}, 2)})[0];
   const auto exact = to_reals(spread.exact.tensor), noisy = to_reals(spread.samples[0].tensor);
   CHECK(xt::amax(xt::abs(xt::adapt(noisy) - xt::adapt(exact)))() > 1e-5);
+}
+
+TEST_CASE("perturbed samples: positions of samples in regions are rounded, unless they are exact") {
+  const Tensor map = random({1, 1, 1000, 1000});
+  const auto moves = [&](const std::string& node, const std::vector<float>& region) {
+    const Spread spread =
+        Runner(
+            "g (float[1, 1, 1000, 1000] x, float[1, 4] r) => (float[A, B, C, D] y) <int64[1] i = {0}, int32[1] j = "
+            "{0}, int32[2] s = {9, 9}> { y = " +
+            node + " }")
+            .spreads({map, floats({1, 4}, region)})[0];
+    const auto exact = to_reals(spread.exact.tensor), noisy = to_reals(spread.samples[0].tensor);
+    return xt::amax(xt::abs(xt::adapt(noisy) - xt::adapt(exact)))();
+  };
+  const std::string sizes = "<output_height = 8, output_width = 8, sampling_ratio = 2";
+  const std::string newest = "RoiAlign " + sizes + "> (x, r, i)";
+  const std::string first = "RoiAlign " + sizes + ", coordinate_transformation_mode = \"output_half_pixel\"> (x, r, i)";
+  const std::vector<float> region = {500.1F, 600.2F, 900.3F, 990.4F};
+  CHECK(moves(newest, region) > 1e-5);
+  CHECK(moves(first, region) > 1e-5);
+  CHECK(moves(first, {500, 600, 508, 608}) < 1e-6);
+  CHECK(moves("com.microsoft.CropAndResize (x, r, j, s)", {0.51F, 0.62F, 0.93F, 1}) > 1e-5);
+  CHECK(moves("com.microsoft.CropAndResize <mode = \"nearest\"> (x, r, j, s)", {0.51F, 0.62F, 0.93F, 1}) < 1e-6);
 }
 
 TEST_CASE("perturbed samples: every value can be seen at the node that wrote it") {
