@@ -236,12 +236,17 @@ void Run::call_function(Frame& frame, std::size_t index, const ir::Function& fun
   store(frame, index, std::move(outputs));
 }
 
+bool Run::is_unrounded(const Frame& frame, std::size_t index) const {
+  const Origin origin = frame.prepared->nodes[index].origin;
+  return options_.math == exec::MathMode::unrounded && origin != Origin::shape &&
+         (origin != Origin::constant || !options_.rounds_constants);
+}
+
 void Run::store(Frame& frame, std::size_t index, std::vector<Value> outputs) {
   const ir::Node& node = frame.graph->nodes[index];
   for (std::size_t i = 0; i < node.outputs.size(); ++i) {
     if (node.outputs[i] == ValueId::none) continue;
-    const Origin origin = frame.prepared->nodes[index].origin;
-    conform(outputs[i], origin == Origin::shape || (origin == Origin::constant && options_.rounds_constants));
+    conform(outputs[i], !is_unrounded(frame, index));
     count_elements(outputs[i]);
     frame.values[index_of(node.outputs[i])] = std::move(outputs[i]);
   }
@@ -502,7 +507,7 @@ Tensor KernelContext::scalar(ElementType type, double value) const {
 Tensor KernelContext::constant(const ir::Tensor& tensor) const { return run_.load(tensor); }
 Tensor KernelContext::constant(const ir::SparseTensor& tensor) const { return run_.load(tensor); }
 const MemoryPtr& KernelContext::memory() const { return run_.memory_; }
-bool KernelContext::is_unrounded() const { return run_.options_.math == exec::MathMode::unrounded; }
+bool KernelContext::is_unrounded() const { return run_.is_unrounded(frame_, node_index_); }
 const Noise* KernelContext::noise() const {
   const bool is_quantized = has_input(0) && value(0).is_tensor() && domain_of(value(0).tensor.type()) != Domain::real;
   const bool is_noisy = run_.noise_ && frame_.prepared->nodes[node_index_].origin == Origin::data;

@@ -91,6 +91,8 @@ class Run {
   void run_constant(Frame& frame, std::size_t index, const PreparedNode& prepared);
   void call_function(Frame& frame, std::size_t index, const ir::Function& function);
   void store(Frame& frame, std::size_t index, std::vector<Value> outputs);
+  /// Whether a node keeps digits that its types do not have; what comes from sizes, or perhaps from constants, does not.
+  bool is_unrounded(const Frame& frame, std::size_t index) const;
   std::vector<Value> run_body(Frame& frame, std::size_t index, const ir::Graph& body, std::string_view attribute,
                               std::vector<Value> inputs);
   std::vector<TracedNode> trace(Frame& frame, ir::ValueId target, std::span<const ir::ValueId> given,

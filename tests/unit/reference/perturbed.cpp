@@ -389,6 +389,15 @@ TEST_CASE("perturbed samples: positions of samples in regions are rounded, unles
   CHECK(moves("com.microsoft.CropAndResize <mode = \"nearest\"> (x, r, j, s)", {0.51F, 0.62F, 0.93F, 1}) < 1e-6);
 }
 
+TEST_CASE("perturbed samples: weights are quantized as the type of their scale says") {
+  // The quotient is 11.49999995, in float32 11.5.
+  const Spread spread = Runner(
+                            "g (float[1] x) => (float[1] y) <float[1] w = {0.0068234256}, float s = {0.00059334136}, "
+                            "int8 z = {0}> { q = QuantizeLinear (w, s, z) c = Cast <to = 1> (q) y = Add (x, c) }")
+                            .spreads({floats({0})})[0];
+  CHECK(to_reals(spread.exact.tensor) == std::vector<double>{12});
+}
+
 TEST_CASE("perturbed samples: every value can be seen at the node that wrote it") {
   const Runner runner(network);
   std::vector<std::string> seen;
