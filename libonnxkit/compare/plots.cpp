@@ -84,7 +84,7 @@ Scatter scatter_of(const Tensor& a, const Tensor& b, int threads) {
   const Elements of_a(a), of_b(b);
   const auto size = static_cast<std::size_t>(a.size());
   take_pairs(of_a, of_b, size, scatter);
-  const Bins bins;
+  static const Bins bins;
   Counts all;
   std::mutex mutex;
   over_chunks(size, threads, [&](std::size_t, std::size_t first, std::size_t end) {
