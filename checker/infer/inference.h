@@ -96,7 +96,8 @@ InferredModel infer_types(const ir::Model& model, const spec::Resolution& resolu
 
 /// A parameter of a function that a call leaves out.
 struct Absence {
-  Location call;  ///< which input of which call; of calls in calls, the one that has no value to pass on
+  std::shared_ptr<const Location> call;  ///< of calls in calls, the one that has no value to pass on
+  std::size_t input = 0;                 ///< of the call
   const ir::Function* callee = nullptr;
   std::string_view parameter;
 };

@@ -11,6 +11,7 @@ namespace onnxkit::checker {
 void Inference::note_absent_arguments(const Frame& frame, std::size_t call, Frame& body) const {
   const ir::Node& node = frame.graph->nodes[call];
   const std::vector<ir::ValueInfo>& parameters = body.graph->inputs;
+  std::shared_ptr<const Location> place;  // of all parameters that the call leaves out, which may be many
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     if (parameters[i].value == ir::ValueId::none) continue;
     const bool is_given = i < node.inputs.size() && node.inputs[i] != ir::ValueId::none;
@@ -18,9 +19,9 @@ void Inference::note_absent_arguments(const Frame& frame, std::size_t call, Fram
     if (passed_on) {
       body.absent.emplace(ir::index_of(parameters[i].value), *passed_on);
     } else if (!is_given) {
-      Absence absent{location_of(frame, call), body.function, body.graph->name_of(parameters[i].value)};
-      absent.call.item = fmt::format("input {}", i);
-      body.absent.emplace(ir::index_of(parameters[i].value), std::move(absent));
+      if (!place) place = std::make_shared<const Location>(location_of(frame, call));
+      body.absent.emplace(ir::index_of(parameters[i].value),
+                          Absence{place, i, body.function, body.graph->name_of(parameters[i].value)});
     }
   }
 }
@@ -38,7 +39,8 @@ const Absence* Inference::absence(const Frame& frame, ir::ValueId id) const {
 void Inference::report_absence(const Absence& absence, const std::string& reader) {
   Diagnostic finding;
   finding.code = "missing-input";
-  finding.location = absence.call;
+  finding.location = *absence.call;
+  finding.location.item = fmt::format("input {}", absence.input);
   finding.message = fmt::format("{} requires input {}", ir::function_step(*absence.callee), quote(absence.parameter));
   finding.expected = "the name of a value";
   finding.found = "nothing";
