@@ -7,27 +7,34 @@
 #include "checker/collector.h"
 #include "libonnxkit/ir/scope.h"
 #include "libonnxkit/ir/tensor/tensors.h"
+#include "libonnxkit/plan/rewriting.h"
 #include "libonnxkit/plan/validity.h"
 #include "libonnxkit/wire/values/tensor_proto.h"
 
 namespace onnxkit::plan {
 
-std::string node_title(const ir::Graph& graph, const ir::Node& node) {
+namespace {
+
+std::string_view title_of(const ir::Graph& graph, const ir::Node& node) {
   const bool has_none = node.name.empty() && !node.outputs.empty();
-  return std::string(has_none ? graph.name_of(node.outputs[0]) : node.name.view());
+  return has_none ? graph.name_of(node.outputs[0]) : node.name.view();
 }
+
+}  // namespace
+
+std::string node_title(const ir::Graph& graph, const ir::Node& node) { return std::string(title_of(graph, node)); }
 
 Subject::Subject(ir::Model model, std::shared_ptr<const spec::OpTable> table, Evaluate evaluate, const Options& options)
     : model_(std::move(model)),
       table_(std::move(table)),
       evaluate_(std::move(evaluate)),
       options_(options),
-      external_(model_.path, {.allow_outside = options.allow_outside_data, .verify_checksums = false}) {
+      external_(model_.path, {.allow_outside = options.allow_outside_data, .verify_checksums = false}),
+      names_(model_) {
   refresh();
 }
 
 void Subject::refresh() {
-  names_.emplace(model_);
   uses_.emplace(*model_.graph);
   checker::Collector collector;
   checker::InferenceOptions options;
@@ -177,14 +184,18 @@ std::vector<std::shared_ptr<const MappedFile>> Subject::files() const {
 }
 
 void Subject::splice(ir::Patch patch) {
-  std::vector<std::string> titles;
-  for (const ir::Node& node : graph().nodes) titles.push_back(node_title(graph(), node));
+  std::vector<std::string_view> titles;
+  for (const ir::Node& node : graph().nodes) titles.push_back(title_of(graph(), node));
   const ir::Splice done = ir::splice(*model_.graph, std::move(patch));
+  bool has_new_bodies = false;
   for (const std::size_t at : done.changed) {
+    const ir::Node& node = graph().nodes[at];
+    has_new_bodies = has_new_bodies || has_body(node);
     if (done.origin[at] >= titles.size()) continue;
-    const std::string &before = titles[done.origin[at]], now = node_title(graph(), graph().nodes[at]);
-    if (now != before) origins_.try_emplace(now, origin_of(before));
+    const std::string_view before = titles[done.origin[at]], now = title_of(graph(), node);
+    if (now != before) origins_.try_emplace(std::string(now), origin_of(std::string(before)));
   }
+  if (has_new_bodies) names_.emplace(model_);  // their values have names that fresh_name() has not seen
   drop_unused();
   refresh();
 }
@@ -196,7 +207,7 @@ ir::ValueId traced_target(const ir::Graph& graph, const ir::Node& node) {
   return name ? graph.find(name->view()) : ir::ValueId::none;
 }
 
-std::size_t Subject::drop_unused() {
+void Subject::drop_unused() {
   ir::Graph& graph = *model_.graph;
   const ir::Uses uses(graph);
   std::vector<bool> is_read(graph.values.size(), false), is_kept(graph.nodes.size(), false);
@@ -212,16 +223,14 @@ std::size_t Subject::drop_unused() {
     if (const ir::ValueId id = traced_target(graph, node); id != ir::ValueId::none) is_read[ir::index_of(id)] = true;
   }
   ir::Patch patch(graph);
-  std::size_t dropped = 0;
   for (std::size_t at = 0; at < graph.nodes.size(); ++at) {
-    if (!is_kept[at]) patch.remove(at), ++dropped;
+    if (!is_kept[at]) patch.remove(at);
   }
   for (std::size_t at = 0; at < graph.values.size(); ++at) {
     const auto id = static_cast<ir::ValueId>(at);
     if (!is_read[at] && uses.initializers().contains(id)) patch.drop_initializer(id);
   }
-  ir::splice(graph, std::move(patch));
-  return dropped;
+  if (!patch.empty()) ir::splice(graph, std::move(patch));
 }
 
 }  // namespace onnxkit::plan

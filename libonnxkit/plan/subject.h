@@ -96,7 +96,8 @@ class Subject {
   std::optional<std::vector<std::int64_t>> integers(ir::ValueId id) const;
   bool is_constant(ir::ValueId id) const { return uses_->initializers().contains(id); }
 
-  /// Makes the change and finds out anew what is known. Precondition as of ir::splice. Drops nodes that nobody reads.
+  /// Makes the change and finds out anew what is known. Precondition as of ir::splice, and new values of the main graph have names of fresh_name().
+  /// Drops nodes that nobody reads.
   void splice(ir::Patch patch);
   /// A new initializer in a patch, whose bytes are those of `content`.
   ir::ValueId add_constant(ir::Patch& patch, std::string_view stem, const Tensor& content);
@@ -115,16 +116,16 @@ class Subject {
   Text name_beside(std::size_t at, std::string_view written);
   /// By the titles of nodes that passes made: the node of the model in whose place each is.
   const std::map<std::string, std::string, std::less<>>& origins() const { return origins_; }
-  /// What is known anew, after a change of the model that was no patch.
-  void refresh();
   /// Of the pass that runs; passes write them through Rewriting.
   PassNotes& notes() { return notes_; }
   /// What inference found wrong when it last looked.
   const std::optional<std::string>& fault() const { return fault_; }
-  /// Removes nodes whose results nobody reads, and initializers. Returns the number of nodes.
-  std::size_t drop_unused();
 
  private:
+  /// Finds out anew what is known.
+  void refresh();
+  /// Removes nodes whose results nobody reads, and initializers.
+  void drop_unused();
   /// The node of the model that a title stands for.
   const std::string& origin_of(const std::string& title) const;
   ir::Model model_;
