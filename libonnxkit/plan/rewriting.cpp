@@ -270,12 +270,6 @@ bool has_operator(const Subject& subject, std::string_view op) {
   return schema && !schema->deprecated;
 }
 
-bool has_body(const ir::Node& node) {
-  bool found = false;
-  ir::for_each_subgraph(node, [&](const ir::Graph&, std::size_t) { found = true; });
-  return found;
-}
-
 bool Rewriting::is_free(std::size_t root, const std::vector<ir::ValueId>& leaves) {
   const ir::Graph& graph = subject_.graph();
   constexpr std::size_t most_nodes = 64;

@@ -72,7 +72,6 @@ std::optional<NormalizedChannels> normalized_channels(const Subject& subject, co
                                                       std::int64_t channels);
 /// Whether the opset that the model imports has the operator.
 bool has_operator(const Subject& subject, std::string_view op);
-bool has_body(const ir::Node& node);
 
 /// The change that a pass makes: all its matches in one patch.
 class Rewriting {

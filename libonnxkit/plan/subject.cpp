@@ -5,14 +5,13 @@
 #include <fmt/core.h>
 
 #include "checker/collector.h"
+#include "libonnxkit/ir/order.h"
 #include "libonnxkit/ir/scope.h"
 #include "libonnxkit/ir/tensor/tensors.h"
-#include "libonnxkit/plan/rewriting.h"
 #include "libonnxkit/plan/validity.h"
 #include "libonnxkit/wire/values/tensor_proto.h"
 
 namespace onnxkit::plan {
-
 namespace {
 
 std::string_view title_of(const ir::Graph& graph, const ir::Node& node) {
@@ -23,6 +22,12 @@ std::string_view title_of(const ir::Graph& graph, const ir::Node& node) {
 }  // namespace
 
 std::string node_title(const ir::Graph& graph, const ir::Node& node) { return std::string(title_of(graph, node)); }
+
+bool has_body(const ir::Node& node) {
+  bool found = false;
+  ir::for_each_subgraph(node, [&](const ir::Graph&, std::size_t) { found = true; });
+  return found;
+}
 
 Subject::Subject(ir::Model model, std::shared_ptr<const spec::OpTable> table, Evaluate evaluate, const Options& options)
     : model_(std::move(model)),

@@ -22,6 +22,8 @@ namespace onnxkit::plan {
 
 /// The name of a node; of one without a name the first value that it writes.
 std::string node_title(const ir::Graph& graph, const ir::Node& node);
+/// Whether an attribute of the node is a graph.
+bool has_body(const ir::Node& node);
 
 /// The value that a Gradient follows back through the nodes of the graph, which its model needs then; none for other operators.
 ir::ValueId traced_target(const ir::Graph& graph, const ir::Node& node);

@@ -1,7 +1,6 @@
 // GFLOP/s (products, convolutions) and GB/s (all else) of the kernels of backend `cpu` on one thread, for shapes that models have.
 //   bench_cpu [ISA]     baseline, v3 or v4; default: the best
 #include <fmt/format.h>
-#include <time.h>
 
 #include <algorithm>
 #include <new>
@@ -9,20 +8,15 @@
 #include <vector>
 
 #include "libonnxkit/cpu/kernels/kernels.h"
+#include "tests/bench/measure.h"
 
 using namespace onnxkit;
 using namespace onnxkit::cpu;
+using namespace onnxkit::bench;
 
 namespace {
 
 using std::int64_t;
-
-/// CPU time, so that what else runs on the machine disturbs less.
-double thread_seconds() {
-  timespec now;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
 
 /// The median of what a call takes.
 template <class Call>
@@ -36,8 +30,7 @@ double seconds(const Call& call) {
     times.push_back(thread_seconds() - start);
     total += times.back();
   }
-  std::nth_element(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2), times.end());
-  return times[times.size() / 2];
+  return median(std::move(times));
 }
 
 /// Memory at multiples of 64 bytes, as the plan's is.

@@ -3,16 +3,17 @@
 #include "reference/kernels/gemm.h"
 
 #include <fmt/format.h>
-#include <time.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <vector>
 
 #include "reference/kernels/gemm_kernel.h"
+#include "tests/bench/measure.h"
 
 using namespace onnxkit;
 using namespace onnxkit::reference;
+using namespace onnxkit::bench;
 
 namespace {
 
@@ -21,13 +22,6 @@ struct Shape {
 };
 constexpr Shape shapes[] = {{512, 512, 512}, {1, 1000, 2048},  {1000, 1, 2048},  {64, 3136, 576}, {64, 3136, 64},
                             {2048, 49, 512}, {256, 196, 2304}, {128, 3072, 768}, {512, 512, 8}};
-
-/// CPU time, so that what else runs on the machine disturbs less.
-double thread_seconds() {
-  timespec now;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
 
 template <class Multiply>
 double gflops(const Shape& shape, bool turned, const Multiply& multiply) {

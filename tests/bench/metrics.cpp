@@ -3,7 +3,6 @@
 // Prints the least of some turns in milliseconds: the sum of both arrays on one thread, compare on all cores, compare on one thread (CPU time,
 // which other work on the machine disturbs less), and the ratio of these two to the sum.
 #include <fmt/core.h>
-#include <time.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -13,17 +12,17 @@
 #include <vector>
 
 #include "libonnxkit/compare/metrics/metrics.h"
+#include "tests/bench/measure.h"
 
 using namespace onnxkit;
+using namespace onnxkit::bench;
 
 namespace {
 
 double milliseconds(clockid_t clock, auto&& work) {
-  timespec start, end;
-  clock_gettime(clock, &start);
+  const double start = seconds_of(clock);
   work();
-  clock_gettime(clock, &end);
-  return 1e3 * static_cast<double>(end.tv_sec - start.tv_sec) + 1e-6 * static_cast<double>(end.tv_nsec - start.tv_nsec);
+  return 1e3 * (seconds_of(clock) - start);
 }
 
 /// Words instead of floats: their sum needs no order, so the compiler may make the loop as fast as memory is.

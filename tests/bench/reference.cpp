@@ -3,7 +3,6 @@
 // Prints the least CPU time and the least wall time of a run in milliseconds, on one thread unless told; --nodes adds what each operator took in the
 // last run. --keep: the session keeps constants from run to run. --floor: the medians of the time of a run and of the float32 noise floor, by turns,
 // and how many runs the floor takes; first in CPU time, then in wall time.
-#include <time.h>
 
 #include <algorithm>
 #include <chrono>
@@ -19,8 +18,10 @@
 #include "libonnxkit/wire/binary/reader.h"
 #include "libonnxkit/wire/external/external_data.h"
 #include "reference/executor/executor.h"
+#include "tests/bench/measure.h"
 
 using namespace onnxkit;
+using namespace onnxkit::bench;
 
 namespace {
 
@@ -49,17 +50,6 @@ Arguments read(int argc, char** argv) {
       arguments.path = word;
   }
   return arguments;
-}
-
-double seconds_of(clockid_t clock) {
-  timespec now;
-  clock_gettime(clock, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
 }
 
 /// A model ready to run, with inputs made up for it.

@@ -3,10 +3,8 @@
 // Runs the model on each file in turn, on one thread. Prints the medians in milliseconds of CPU time of the first run with each file's sizes, for which a
 // plan is made, and of the fastest of ten more.
 #include <fmt/core.h>
-#include <time.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <memory>
 #include <string>
 #include <vector>
@@ -15,30 +13,10 @@
 #include "libonnxkit/base/system/mapped_file.h"
 #include "libonnxkit/inputs/files/value_file.h"
 #include "libonnxkit/wire/binary/reader.h"
+#include "tests/bench/measure.h"
 
 using namespace onnxkit;
-
-namespace {
-
-template <class T>
-T must(Result<T> result) {
-  if (result) return *std::move(result);
-  fmt::print(stderr, "{}\n", result.error().diagnostic.message);
-  std::exit(1);
-}
-
-double cpu_milliseconds() {
-  timespec now;
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return 1e3 * static_cast<double>(now.tv_sec) + 1e-6 * static_cast<double>(now.tv_nsec);
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
-
-}  // namespace
+using namespace onnxkit::bench;
 
 int main(int argc, char** argv) {
   if (argc < 3) {
@@ -56,9 +34,9 @@ int main(int argc, char** argv) {
   for (int at = 2; at < argc; ++at) {
     exec::RunRequest request{.inputs = must(inputs::read_inputs(*model, argv[at]))};
     const auto time = [&] {
-      const double start = cpu_milliseconds();
+      const double start = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
       must(session->run(request));
-      return cpu_milliseconds() - start;
+      return 1e3 * (seconds_of(CLOCK_PROCESS_CPUTIME_ID) - start);
     };
     first.push_back(time());
     double fastest = time();

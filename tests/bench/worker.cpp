@@ -12,17 +12,12 @@
 
 #include "libonnxkit/base/dtype/dtype.h"
 #include "libonnxkit/workers/worker.h"
+#include "tests/bench/measure.h"
 
 using namespace onnxkit;
+using namespace onnxkit::bench;
 
 namespace {
-
-template <class T>
-T must(Result<T> result) {
-  if (result) return *std::move(result);
-  fmt::print(stderr, "{}\n", result.error().diagnostic.message);
-  std::exit(1);
-}
 
 std::vector<NamedValue> zeros(const workers::LoadedModel& model) {
   std::vector<NamedValue> inputs;
