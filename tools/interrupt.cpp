@@ -25,29 +25,7 @@ constexpr std::chrono::milliseconds twin{500};
 Interrupt::Interrupt(Signals signals) : signals_(signals) {
   const sigset_t set = interrupt_set(signals_);
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
-  waiter_ = std::jthread([this](const std::stop_token& over) {
-    const sigset_t waited = interrupt_set(signals_);
-    const timespec pause{0, 50'000'000};
-    std::chrono::steady_clock::time_point first;
-    while (!over.stop_requested()) {
-      siginfo_t from{};
-      const int signal = sigtimedwait(&waited, &from, &pause);
-      if (signal < 0) continue;
-      if (over.stop_requested()) {  // what the destructor did not send goes to the program
-        if (from.si_pid != ::getpid()) ::kill(::getpid(), signal);
-        return;
-      }
-      const auto now = std::chrono::steady_clock::now();
-      if (from.si_code == SI_USER && stop_.stop_requested() && now - first < twin) continue;
-      if (stop_.stop_requested()) {
-        std::signal(signal, SIG_DFL);
-        pthread_sigmask(SIG_UNBLOCK, &waited, nullptr);
-        std::raise(signal);
-      }
-      first = now;
-      stop_.request_stop();
-    }
-  });
+  waiter_ = std::jthread([this](const std::stop_token& over) { wait(over); });
 }
 
 Interrupt::~Interrupt() {
@@ -56,6 +34,34 @@ Interrupt::~Interrupt() {
   waiter_.join();
   const sigset_t set = interrupt_set(signals_);
   pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
+}
+
+void Interrupt::wait(const std::stop_token& over) {
+  using Clock = std::chrono::steady_clock;
+  const sigset_t waited = interrupt_set(signals_);
+  const timespec pause{0, 50'000'000};
+  Clock::time_point twin_ends = Clock::now();
+  // What ends soon after a signal waits for its twin, which would end the program before it has written its results.
+  while (!over.stop_requested() || Clock::now() < twin_ends) {
+    siginfo_t from{};
+    const int signal = sigtimedwait(&waited, &from, &pause);
+    if (signal < 0 || from.si_pid == ::getpid()) continue;  // the destructor sends it
+    if (from.si_code == SI_USER && Clock::now() < twin_ends) {
+      twin_ends = Clock::now();
+      continue;
+    }
+    if (over.stop_requested()) {
+      ::kill(::getpid(), signal);
+      return;
+    }
+    if (stop_.stop_requested()) {
+      std::signal(signal, SIG_DFL);
+      pthread_sigmask(SIG_UNBLOCK, &waited, nullptr);
+      std::raise(signal);
+    }
+    if (from.si_code == SI_USER) twin_ends = Clock::now() + twin;
+    stop_.request_stop();
+  }
 }
 
 }  // namespace onnxkit::tools

@@ -20,6 +20,8 @@ class Interrupt {
   std::stop_token token() const { return stop_.get_token(); }
 
  private:
+  void wait(const std::stop_token& over);
+
   const Signals signals_;
   std::stop_source stop_;
   std::jthread waiter_;
