@@ -48,18 +48,20 @@ Result<std::unique_ptr<plan::Executable>> ReadyPlan::make(plan::Plan plan, Share
     ready->kernel_steps_.push_back(&step);
     ready->release_packed(preparation, step, reads);
   }
-  ready->packed_bytes_ = preparation.packed_bytes;
   for (const plan::Buffer& buffer : ready->plan_.buffers) {
     std::byte* base = nullptr;
     if (buffer.home == Home::constant) {
       const auto content = ready->plan_.constants[buffer.index].bytes();
       base = const_cast<std::byte*>(content.data());
       const auto width = std::max<std::uintptr_t>(static_cast<std::uintptr_t>(storage_bits(buffer.type)) / 8, 1);
-      if (reinterpret_cast<std::uintptr_t>(base) % width != 0)
-        base = ready->constants_.emplace_back(content.begin(), content.end()).data();
+      if (reinterpret_cast<std::uintptr_t>(base) % width != 0) {
+        ready->constants_.push_back(preparation.aligned(ready->plan_.constants[buffer.index]));
+        base = reinterpret_cast<std::byte*>(ready->constants_.back()->data());
+      }
     }
     ready->bases_.push_back(base);
   }
+  ready->packed_bytes_ = preparation.packed_bytes;
   return std::unique_ptr<plan::Executable>(std::move(ready));
 }
 

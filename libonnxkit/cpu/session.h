@@ -1,6 +1,5 @@
 #pragma once
 
-#include <list>
 #include <memory>
 #include <vector>
 
@@ -49,7 +48,7 @@ class ReadyPlan : public plan::Executable {
   std::vector<LentMemory> outputs_;
   std::vector<std::shared_ptr<std::byte>> written_;  ///< by output; what this run writes
   std::vector<std::vector<std::byte>> copies_;       ///< of inputs that lie askew
-  std::list<std::vector<std::byte>> constants_;      ///< copies of those that lie askew in the file
+  std::vector<PackedWeights::Floats> constants_;     ///< copies of those that lie askew in the file
 };
 
 }  // namespace onnxkit::cpu

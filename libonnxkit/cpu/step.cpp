@@ -13,6 +13,7 @@
 
 #include "libonnxkit/base/dtype/dtype.h"
 #include "libonnxkit/cpu/map/convert.h"
+#include "libonnxkit/plan/generic_model.h"
 
 namespace onnxkit::cpu {
 
@@ -53,7 +54,8 @@ Block make_block(std::size_t bytes) {
   return block;
 }
 
-bool Preparation::is_in_file(const Tensor& content) const {
+bool Preparation::is_lasting(const Tensor& content) const {
+  if (plan.generic && plan::holds(*plan.generic, content)) return true;
   return std::any_of(plan.files.begin(), plan.files.end(), [&](const auto& file) {
     const std::byte* const begin = file->bytes().data();
     return std::greater_equal<>()(content.bytes().data(), begin) &&
@@ -64,13 +66,24 @@ bool Preparation::is_in_file(const Tensor& content) const {
 WeightKey Preparation::weight_key(std::string_view how, const View& view) const {
   const std::size_t index = plan.buffers[view.buffer].index;
   const Tensor& content = plan.constants[index];
-  const bool in_file = is_in_file(content);
+  const bool is_lasting = this->is_lasting(content);
   // The memory of a constant that a pass made is free once it is packed, and may hold another one then.
   const std::string place =
-      in_file ? fmt::format("{}", fmt::ptr(content.bytes().data())) : fmt::format("constant {}", index);
+      is_lasting ? fmt::format("{}", fmt::ptr(content.bytes().data())) : fmt::format("constant {}", index);
   return {.name = fmt::format("{} {} {} {} {} {}", how, name_of(content.type()), place, view.offset,
                               fmt::join(view.dims, ","), fmt::join(view.strides, ",")),
-          .is_in_file = in_file};
+          .is_lasting = is_lasting};
+}
+
+PackedWeights::Floats Preparation::aligned(const Tensor& content) {
+  const auto bytes = content.bytes();
+  const WeightKey key{.name = fmt::format("aligned {} {}", fmt::ptr(bytes.data()), bytes.size()),
+                      .is_lasting = is_lasting(content)};
+  return pack_once(key, [&] {
+    auto copy = std::make_shared<AlignedFloats>(static_cast<std::int64_t>(bytes.size() / sizeof(float) + 1));
+    std::copy(bytes.begin(), bytes.end(), reinterpret_cast<std::byte*>(copy->data()));
+    return copy;
+  });
 }
 
 StoredFloats Preparation::stored(const View& view, bool in_rows) const {

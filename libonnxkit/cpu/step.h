@@ -77,7 +77,10 @@ class PackedWeights {
     const auto found = packed_.find(key);
     Floats floats = found == packed_.end() ? nullptr : found->second.lock();
     if (floats) return floats;
-    std::erase_if(packed_, [](const auto& entry) { return entry.second.expired(); });
+    if (packed_.size() >= most_) {
+      std::erase_if(packed_, [](const auto& entry) { return entry.second.expired(); });
+      most_ = 2 * packed_.size() + 1;
+    }
     floats = pack();
     packed_[key] = floats;
     return floats;
@@ -85,12 +88,13 @@ class PackedWeights {
 
  private:
   std::unordered_map<std::string, std::weak_ptr<AlignedFloats>> packed_;
+  std::size_t most_ = 0;  ///< before those that are gone are looked for
 };
 
 /// A name for weights as they are packed, which tells them apart from all others of a plan.
 struct WeightKey {
   std::string name;
-  bool is_in_file = false;  ///< so that it means the same in all plans of a session
+  bool is_lasting = false;  ///< so that it means the same in all plans of a session
 };
 
 /// Numbers at data() + i * strides[0] + ...: those of the model's file, at any address, or widened copies.
@@ -123,14 +127,17 @@ struct Preparation {
   PackedWeights::Floats pack_once(const WeightKey& key, Pack pack) {
     PackedWeights::Floats& floats = packed_here[key.name];
     if (floats) return floats;
-    floats = packed.get(key.is_in_file ? key.name : std::string(), std::move(pack));
+    floats = packed.get(key.is_lasting ? key.name : std::string(), std::move(pack));
     packed_bytes += floats->bytes();
     return floats;
   }
 
   bool is_constant(const View& view) const { return plan.buffers[view.buffer].home == plan::Home::constant; }
-  /// Weights of the model's file lie at one place for all plans of a session; those that a pass made belong to one plan and may be gone before it is.
-  bool is_in_file(const Tensor& content) const;
+  /// Weights of the model's file and of a generic model lie at one place for all plans of a session that have them; others that a pass made belong to
+  /// one plan and may be gone before it is.
+  bool is_lasting(const Tensor& content) const;
+  /// A copy on a boundary of 64 bytes.
+  PackedWeights::Floats aligned(const Tensor& content);
   /// Of what is packed from a constant operand.
   WeightKey weight_key(std::string_view how, const View& view) const;
   /// The kernel keeps the operand in a form of its own.

@@ -1,103 +1,22 @@
 #include "libonnxkit/plan/build.h"
 
 #include <algorithm>
-#include <map>
 #include <set>
-#include <tuple>
-
-#include <fmt/core.h>
+#include <utility>
 
 #include "converters/opset/model/change_opset.h"
 #include "libonnxkit/ir/clone.h"
 #include "libonnxkit/ir/extract.h"
-#include "libonnxkit/ir/scope.h"
 #include "libonnxkit/plan/arena.h"
-#include "libonnxkit/plan/blocked_weights.h"
+#include "libonnxkit/plan/generic_model.h"
 #include "libonnxkit/plan/lowerer.h"
-#include "libonnxkit/plan/pass.h"
+#include "libonnxkit/plan/run_passes.h"
+#include "libonnxkit/plan/sized_model.h"
 #include "libonnxkit/plan/step_edit.h"
 #include "libonnxkit/plan/step_pass.h"
-#include "libonnxkit/plan/values_by_name.h"
 
 namespace onnxkit::plan {
 namespace {
-
-ir::DeclaredType declared_type(ir::Model& model, const Value& value) {
-  ir::DeclaredType type;
-  using Kind = ir::DeclaredType::Kind;
-  if (value.kind == ValueKind::tensor) {
-    type.kind = Kind::tensor;
-    type.elem_type = static_cast<std::int32_t>(value.tensor.type());
-    type.shape.emplace();
-    for (const std::int64_t size : value.tensor.dims()) type.shape->dims.emplace_back().value = size;
-    return type;
-  }
-  type.kind = value.kind == ValueKind::optional ? Kind::optional
-              : value.kind == ValueKind::map    ? Kind::map
-                                                : Kind::sequence;
-  if (value.kind == ValueKind::map) type.key_type = static_cast<std::int32_t>(value.tensor.type());
-  ir::DeclaredType element;
-  if (!value.items.empty()) {
-    element = declared_type(model, value.items.front());
-    if (element.shape && value.kind == ValueKind::sequence) element.shape.reset();
-  } else {
-    element.kind = Kind::tensor;
-    element.elem_type = static_cast<std::int32_t>(value.declared);
-  }
-  type.element = std::make_unique<ir::DeclaredType>(std::move(element));
-  return type;
-}
-
-/// Of a list or an optional value without items the declaration tells what could be in it.
-bool says_more(const ir::ValueInfo& input, const Value& value) {
-  using Kind = ir::DeclaredType::Kind;
-  if (!value.items.empty() || !input.type || !input.type->element) return false;
-  return (value.kind == ValueKind::sequence && input.type->kind == Kind::sequence) ||
-         (value.kind == ValueKind::optional && input.type->kind == Kind::optional);
-}
-
-bool is_small_integer(const Value& value) {
-  constexpr std::int64_t most = 64;
-  return value.is_tensor() && value.tensor.size() <= most &&
-         (value.tensor.type() == ElementType::int64 || value.tensor.type() == ElementType::int32 ||
-          value.tensor.type() == ElementType::boolean);
-}
-
-/// The model with inputs of the sizes that the caller gives, without those that have a constant.
-Result<ir::Model> concrete(const ir::Model& model, std::span<const NamedValue> inputs, const BuildOptions& options) {
-  ir::Model copy = ir::clone(model);
-  ir::Graph& graph = *copy.graph;
-  std::vector<ir::ValueInfo> kept;
-  const ir::InitializerTable stored(graph);
-  std::vector<ir::Tensor> fixed;
-  ir::Patch patch(graph);
-  const ValuesByName by_name(inputs);
-  for (ir::ValueInfo& input : graph.inputs) {
-    if (input.value == ir::ValueId::none) continue;  // of a model that is not valid: no node can read it
-    const Value* const given = by_name.find(graph.name_of(input.value));
-    const bool is_given = given && given->kind != ValueKind::none;
-    if (!is_given && stored.contains(input.value)) continue;
-    if (is_given && stored.contains(input.value)) patch.drop_initializer(input.value);
-    if (is_given && options.fixes_small_inputs && is_small_integer(*given)) {
-      const Tensor& content = given->tensor;
-      fixed.push_back(ir::make_tensor(copy, content.type(), content.dims(), content.bytes()));
-      fixed.back().name = graph.values[ir::index_of(input.value)].name;
-      continue;
-    }
-    ir::ValueInfo changed = ir::clone(input);
-    if (is_given && !says_more(input, *given)) changed.type = declared_type(copy, *given);
-    kept.push_back(std::move(changed));
-  }
-  ir::splice(graph, std::move(patch));
-  graph.inputs = std::move(kept);
-  for (ir::Tensor& tensor : fixed) graph.initializers.push_back(std::move(tensor));
-  // Sizes that the file declares are those of any input; inference finds those of these.
-  graph.value_infos.clear();
-  for (ir::ValueInfo& output : graph.outputs) {
-    if (output.type && output.type->kind == ir::DeclaredType::Kind::tensor) output.type->shape.reset();
-  }
-  return copy;
-}
 
 /// The nodes whose results have known sizes, and what the others need of them.
 class Split {
@@ -194,135 +113,6 @@ void declare_inputs(ir::Model& part, Subject& subject) {
   }
 }
 
-/// A Gradient names values of its graph, which passes would rename or fold away.
-bool names_values(const ir::Graph& graph) {
-  return std::any_of(graph.nodes.begin(), graph.nodes.end(),
-                     [](const ir::Node& node) { return node.op_type == "Gradient"; });
-}
-
-const PassRegistry& passes_of(const BuildOptions& options) {
-  return options.passes ? *options.passes : pass_registry();
-}
-
-struct Ran {
-  std::vector<std::string> names;  ///< of passes that changed something
-  std::vector<NodeChange> changes;
-  std::vector<NodeMiss> misses;
-  std::set<std::tuple<std::string_view, std::string, std::string>> known_misses;  ///< pass, node, reason
-};
-
-/// What the pass said of patterns that it found in part.
-void note_misses(const Pass& pass, Subject& subject, Ran& ran) {
-  for (PassNotes::Missed& missed : subject.notes().missed) {
-    // Passes over calls run before sizes split the model, and again behind that.
-    if (!ran.known_misses.emplace(pass.name, missed.node, missed.reason).second) continue;
-    ran.misses.push_back({.node = std::move(missed.node),
-                          .op = std::move(missed.op),
-                          .pass = pass.name,
-                          .reason = std::move(missed.reason)});
-  }
-}
-
-/// Runs a pass and notes the nodes that it took away.
-Result<void> run_pass(const Pass& pass, Subject& subject, Ran& ran) {
-  struct Before {
-    ir::ValueId first;
-    Text name, op;
-  };
-  std::vector<Before> before;
-  for (const ir::Node& node : subject.graph().nodes) {
-    if (!node.outputs.empty() && node.outputs[0] != ir::ValueId::none)
-      before.push_back({node.outputs[0], node.name, node.op_type});
-  }
-  subject.notes() = {};
-  const auto changed = pass.run(subject);
-  if (!changed) return changed.error();
-  note_misses(pass, subject, ran);
-  if (!*changed) return {};
-  ran.names.emplace_back(pass.name);
-  std::map<std::string_view, std::string_view> into;
-  for (const PassNotes::Taken& taken : subject.notes().taken) into.emplace(taken.node, taken.into);
-  for (const Before& node : before) {
-    const std::int32_t writer = subject.uses().producer(node.first);
-    const ir::Node* now = writer < 0 ? nullptr : &subject.graph().nodes[static_cast<std::size_t>(writer)];
-    if (now && now->op_type == node.op) continue;
-    const std::string_view title = node.name.empty() ? subject.graph().name_of(node.first) : node.name.view();
-    const auto place = into.find(title);
-    ran.changes.push_back({.node = std::string(title),
-                           .op = std::string(node.op.view()),
-                           .pass = pass.name,
-                           .made = now ? std::string(now->op_type.view()) : std::string(),
-                           .into = place == into.end() ? std::string() : std::string(place->second)});
-  }
-  return {};
-}
-
-/// A plan of one step, to ask a backend whether it takes such steps.
-class Probe {
- public:
-  View add(Home home, ElementType type, Dims dims) {
-    plan_.buffers.push_back({.home = home, .type = type, .bytes = 4, .offset = 0, .index = 0});
-    Dims strides = row_major_strides(dims);
-    return {.buffer = static_cast<std::uint32_t>(plan_.buffers.size() - 1),
-            .type = type,
-            .offset = 0,
-            .dims = std::move(dims),
-            .strides = std::move(strides)};
-  }
-  View add_constant(const Tensor& content) {
-    plan_.constants.push_back(content);
-    View view = add(Home::constant, content.type(), content.dims());
-    plan_.buffers.back().index = plan_.constants.size() - 1;
-    return view;
-  }
-  bool is_taken(const Takes& takes, const Step& step) const { return !takes || !takes(plan_, step); }
-
- private:
-  Plan plan_;
-};
-
-/// Whether the backend runs a small convolution of integers.
-bool takes_integers(const Takes& takes) {
-  Probe probe;
-  const Dims pixel = {1, 1, 1, 1};
-  const View x = probe.add(Home::input, ElementType::uint8, pixel);
-  const View filter = probe.add_constant(*Tensor::from_bytes(ElementType::int8, pixel, {std::byte{1}}));
-  const View zero = probe.add(Home::input, ElementType::uint8, {});
-  const View sum = probe.add(Home::arena, ElementType::int32, pixel);
-  auto parameters = std::make_shared<IntegerConvolutionParameters>();
-  parameters->strides = parameters->dilations = {1, 1};
-  parameters->pads = {0, 0, 0, 0};
-  return probe.is_taken(takes, {.kind = integer_convolution_step,
-                                .inputs = {x, filter, zero},
-                                .outputs = {sum},
-                                .parameters = std::move(parameters)});
-}
-
-/// Whether the backend runs a small product with weights in blocks.
-bool takes_blocks(const Takes& takes) {
-  Probe probe;
-  const View a = probe.add(Home::input, ElementType::float32, {1, 8});
-  const View b = probe.add_constant(*Tensor::from_bytes(ElementType::uint8, {4}, std::vector<std::byte>(4)));
-  const View c = probe.add(Home::arena, ElementType::float32, {1, 1});
-  auto parameters = std::make_shared<ProductParameters>();
-  parameters->blocks = std::make_shared<const BlockedWeights>(BlockedWeights{.n = 1, .k = 8, .size = 8});
-  return probe.is_taken(takes,
-                        {.kind = product_step, .inputs = {a, b}, .outputs = {c}, .parameters = std::move(parameters)});
-}
-
-Result<void> run_passes(Subject& subject, const BuildOptions& options, Stage last, Ran& ran) {
-  if (names_values(subject.graph())) return {};
-  const bool has_integers = takes_integers(options.takes);
-  for (const Pass& pass : passes_of(options).ordered()) {
-    if (pass.stage > last || options.without_passes.contains(pass.name) || (options.exact && !pass.is_exact) ||
-        (pass.wants_integer_steps && !has_integers) || (pass.wants_few_steps && !options.prefers_few_steps))
-      continue;
-    if (auto done = run_pass(pass, subject, ran); !done) return done;
-    if (auto more = may_go_on(options); !more) return more;
-  }
-  return {};
-}
-
 /// Runs the passes over steps and gives buffers their places.
 Result<void> finish_steps(Plan& plan, const BuildOptions& options) {
   drop_unused_steps(plan);
@@ -338,17 +128,17 @@ Result<void> finish_steps(Plan& plan, const BuildOptions& options) {
   return may_go_on(options);
 }
 
-Result<Plan> build_whole(Subject& subject, const BuildOptions& options, Ran ran) {
-  if (auto done = run_passes(subject, options, Stage::weights, ran); !done) return done.error();
+Result<Plan> build_whole(Subject& subject, const BuildOptions& options, PassLog log) {
+  if (auto done = run_passes(subject, options, Stage::weights, log); !done) return done.error();
   auto lowered = Lowerer(subject, options).run();
   if (!lowered) return lowered.error();
   Plan plan = *std::move(lowered);
-  for (std::string& name : ran.names) {
+  for (std::string& name : log.names) {
     if (std::find(plan.passes.begin(), plan.passes.end(), name) == plan.passes.end())
       plan.passes.push_back(std::move(name));
   }
-  plan.changes = std::move(ran.changes);
-  plan.misses = std::move(ran.misses);
+  plan.changes = std::move(log.changes);
+  plan.misses = std::move(log.misses);
   plan.origins.insert(subject.origins().begin(), subject.origins().end());
   if (auto done = finish_steps(plan, options); !done) return done.error();
   return plan;
@@ -374,18 +164,17 @@ std::vector<std::string> pass_names() {
   return names;
 }
 
-Result<Plan> build(const ir::Model& model, std::span<const NamedValue> inputs, const BuildOptions& options) {
-  auto made = concrete(model, inputs, options);
+Result<Plan> build(const ir::Model& model, std::span<const NamedValue> inputs, const BuildOptions& options,
+                   const std::shared_ptr<const GenericModel>& generic) {
+  auto made = sized_model(generic ? generic->subject->model() : model, inputs, options.fixes_small_inputs);
   if (!made) return made.error();
-  const Subject::Options how{.allow_outside_data = options.allow_outside_data,
-                             .exact = options.exact,
-                             .packs_weights = !options.exact && takes_blocks(options.takes),
-                             .splits_capped_attention = options.splits_capped_attention};
+  const Subject::Options how = subject_options(options);
   auto subject = std::make_shared<Subject>(*std::move(made), options.table, options.evaluate, how);
   if (auto more = may_go_on(options); !more) return more.error();
   if (const auto fault = options.fault ? options.fault : subject->fault()) {
+    if (generic) return build(model, inputs, options);
     if (options.original) {
-      made = concrete(*options.original, inputs, options);
+      made = sized_model(*options.original, inputs, options.fixes_small_inputs);
       if (!made) return made.error();
       subject = std::make_shared<Subject>(*std::move(made), options.table, options.evaluate, how);
     }
@@ -393,9 +182,13 @@ Result<Plan> build(const ir::Model& model, std::span<const NamedValue> inputs, c
     plan.owner = subject;
     return plan;
   }
+  PassLog log;
+  if (generic) {
+    subject->adopt_additions(generic->subject);
+    log.names = generic->passes;
+  }
   // Sizes may hang on what functions hold, and on constants that are too large for inference to follow.
-  Ran ran;
-  if (auto done = run_passes(*subject, options, Stage::fold, ran); !done) return done.error();
+  if (auto done = run_passes(*subject, options, Stage::fold, log); !done) return done.error();
   Split split(*subject, options.fixes_small_inputs);
   std::shared_ptr<const ir::Model> rest;
   std::vector<std::string> open;
@@ -410,15 +203,20 @@ Result<Plan> build(const ir::Model& model, std::span<const NamedValue> inputs, c
         ir::extract(subject->model(), ir::part_between(subject->graph(), subject->uses(), {}, crossing), crossing);
     declare_inputs(head, *subject);
     auto first = std::make_shared<Subject>(std::move(head), options.table, options.evaluate, how);
-    first->adopt_additions(*subject);
+    first->adopt_additions(subject);
     subject = std::move(first);
   }
-  auto plan = build_whole(*subject, options, std::move(ran));
+  auto plan = build_whole(*subject, options, std::move(log));
   if (!plan) return plan.error();
   plan->rest = std::move(rest);
   plan->open = std::move(open);
   plan->files = subject->files();
   subject->release_constants();
+  if (generic) {
+    const auto files = generic->subject->files();
+    plan->files.insert(plan->files.end(), files.begin(), files.end());
+    plan->generic = generic;
+  }
   plan->owner = subject;
   return plan;
 }

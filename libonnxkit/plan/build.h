@@ -15,6 +15,7 @@
 namespace onnxkit::plan {
 
 class PassRegistry;
+struct GenericModel;
 
 struct BuildOptions {
   std::shared_ptr<const spec::OpTable> table;
@@ -24,6 +25,8 @@ struct BuildOptions {
   const PassRegistry* passes = nullptr;  ///< null: pass_registry()
   std::set<std::string, std::less<>> without_passes = {};
   bool allow_outside_data = false;
+  /// Files of weights, which lie at one place for all plans that share it; null: opened for this plan.
+  std::shared_ptr<wire::ExternalData> external = {};
   /// Only what changes no number: constants of floating-point type are not folded, since the model holds them in their declared types.
   bool exact = false;
   /// Starting a step takes as long as a small product, so fewer steps are worth copies of weights.
@@ -51,8 +54,10 @@ inline Result<void> may_go_on(const BuildOptions& options) {
 ir::Model newest(const ir::Model& model);
 
 /// A plan for inputs of these types and sizes, one for each of the caller's; an input that is an initializer, too, and is not among them is a
-/// constant. Errors: those of external data and of may_go_on.
-Result<Plan> build(const ir::Model& model, std::span<const NamedValue> inputs, const BuildOptions& options);
+/// constant. `generic`: null, or made of the model and of a pattern that the inputs fit, from which the plan is made sooner. Errors: those of external
+/// data and of may_go_on.
+Result<Plan> build(const ir::Model& model, std::span<const NamedValue> inputs, const BuildOptions& options,
+                   const std::shared_ptr<const GenericModel>& generic = {});
 
 /// The names that `without_passes` may have: passes over the model, then those over steps.
 std::vector<std::string> pass_names();

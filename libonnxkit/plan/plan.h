@@ -120,6 +120,8 @@ struct NodeMiss {
   std::string reason;
 };
 
+struct GenericModel;
+
 struct Plan {
   std::vector<Buffer> buffers;
   std::vector<Tensor> constants;
@@ -132,10 +134,12 @@ struct Plan {
   std::vector<std::string> open;    ///< why it ends: the values whose sizes only a run tells
   std::string order;                ///< of the steps, where a backend has a choice; for the plan's text
   std::vector<std::string> passes;  ///< that changed something
-  std::vector<NodeChange> changes;  ///< in the order of the passes
+  std::shared_ptr<const GenericModel>
+      generic;                      ///< that it was made from, which keeps its constants; null: of the model
+  std::vector<NodeChange> changes;  ///< in the order of the passes, behind those of the generic model
   std::vector<NodeMiss> misses;     ///< the same
   std::map<std::string, std::string, std::less<>>
-      origins;  ///< for nodes that passes made: the node of the model that each stands for, or a value that it writes
+      origins;  ///< for nodes that passes made, beside those of the generic model: the node of the model that each stands for, or a value that it writes
   std::vector<std::string> notes;                            ///< of a backend, for reports on plans
   std::vector<std::pair<std::string, std::string>> lowered;  ///< name and operator of each node behind them
   std::vector<std::shared_ptr<const MappedFile>> files;  ///< that constants may lie in, for longer than the plan lives
@@ -154,6 +158,11 @@ using HostNodes = std::map<std::string, std::string, std::less<>>;
 std::uint64_t memory_bytes(const Plan& plan);
 /// Whether the values of the plan, and `more` bytes that a backend holds beside them, fit into a limit of memory; 0: none. Error memory-limit.
 Result<void> check_memory(const Plan& plan, std::uint64_t limit, std::uint64_t more = 0);
+
+/// Plan::changes, those of the generic model first.
+void each_change(const Plan& plan, const std::function<void(const NodeChange&)>& visit);
+/// As Plan::origins have it, and those of the generic model; null for nodes of the model.
+const std::string* origin_of(const Plan& plan, std::string_view node);
 
 /// An error with a note that names the nodes of the step in which it came up.
 Error in_step(Error error, const Step& step);

@@ -11,6 +11,7 @@
 
 #include "libonnxkit/exec/backend.h"
 #include "libonnxkit/plan/build.h"
+#include "libonnxkit/plan/generic_model.h"
 #include "libonnxkit/plan/kept_plans.h"
 #include "libonnxkit/plan/values_by_name.h"
 
@@ -65,13 +66,14 @@ struct PlannedOptions {
   std::set<std::string, std::less<>> without_passes = {};
   /// Plans of doubles: passes that change numbers are left out, and values pass from plan to plan as float64 whatever their declared type.
   bool exact = false;
-  bool prefers_few_steps = false;                  ///< as BuildOptions have it
-  bool splits_capped_attention = false;            ///< likewise
-  bool plans_bodies = false;                       ///< of If, Loop and Scan: their plans run inside a host step
-  Takes takes = {};                                ///< null: all that lowerings emit
-  std::optional<std::string> fault = {};           ///< of the model, as BuildOptions have it
-  std::shared_ptr<const ir::Model> original = {};  ///< likewise
-  std::shared_ptr<KeptPlans> kept_plans = {};      ///< null: those of this session alone
+  bool prefers_few_steps = false;                     ///< as BuildOptions have it
+  bool splits_capped_attention = false;               ///< likewise
+  bool plans_bodies = false;                          ///< of If, Loop and Scan: their plans run inside a host step
+  Takes takes = {};                                   ///< null: all that lowerings emit
+  std::optional<std::string> fault = {};              ///< of the model, as BuildOptions have it
+  std::shared_ptr<const ir::Model> original = {};     ///< likewise
+  std::shared_ptr<KeptPlans> kept_plans = {};         ///< null: those of this session alone
+  std::shared_ptr<wire::ExternalData> external = {};  ///< as BuildOptions have it; null: that of the original
   /// Adds to `refused` the nodes of steps that turn out not to run, with precision and layout as they are now, and fails then: the plan is made anew
   /// with these nodes on the host. Other errors are final, among them those of `run`, which asks for the plan.
   std::function<Result<std::unique_ptr<Executable>>(Plan, HostNodes& refused, const PlannedRun& run)> make;
@@ -108,6 +110,8 @@ class Planned {
     std::string key;
     std::unique_ptr<Executable> ready;
     std::unique_ptr<Planned> rest;
+    std::optional<std::vector<InputSizes>>
+        alone;              ///< of its first run, which is to come, where no generic model is behind it
     std::uint64_t use = 0;  ///< when it was used last
     bool runs = false;
   };
@@ -116,6 +120,10 @@ class Planned {
   /// `run`: which asks, and whose limits hold while a plan is made; one that needs more memory is not made ready.
   Result<Entry*> entry_for(const std::vector<NamedValue>& given, const PlannedRun& run);
   BuildOptions build_options(const PlannedRun& run) const;
+  /// What the plan for such inputs is made from; null for the model. It is made where the last two runs of the model's plans have a pattern that
+  /// these inputs fit.
+  Result<std::shared_ptr<const GenericModel>> generic_for(std::span<const NamedValue> given,
+                                                          const BuildOptions& options);
   /// As often as the backend refuses further nodes. Other plans are given up where memory is short.
   Result<Entry> make_entry(const std::vector<NamedValue>& given, const PlannedRun& run);
   Result<std::vector<Value>> run_ready(Entry& entry, std::span<const Value> inputs, const PlannedRun& run);
@@ -128,6 +136,10 @@ class Planned {
   bool is_rest_;
   std::size_t made_ = 0;
   std::list<Entry> entries_;  ///< the last used first
+  bool takes_generic_ = true;
+  std::vector<std::vector<InputSizes>>
+      planned_alone_;  ///< the sizes of the last two runs that went well with plans of the model
+  std::vector<std::shared_ptr<const GenericModel>> generics_;  ///< the last used first
 };
 
 /// A session of a backend that runs plans.

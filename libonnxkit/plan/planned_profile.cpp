@@ -74,10 +74,10 @@ void add_replaced(const Plan& plan, std::vector<std::string>& nodes) {
   };
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const std::string node = nodes[i];
-    if (const auto origin = plan.origins.find(node); origin != plan.origins.end()) add(origin->second);
-    for (const NodeChange& change : plan.changes) {
+    if (const std::string* const origin = origin_of(plan, node)) add(*origin);
+    each_change(plan, [&](const NodeChange& change) {
       if (change.into == node) add(change.node);
-    }
+    });
   }
 }
 

@@ -33,9 +33,8 @@ std::optional<ScalarInput> scalar_input(const Subject& subject, const ir::Node& 
     const auto scalar = subject.scalar(node.inputs[at]);
     if (!scalar) continue;
     const ir::ValueId other = node.inputs[1 - at];
-    const auto dims = subject.dims(other);
     // A scalar of many axes gives the result more of them.
-    if (!dims || dims != subject.dims(result)) return std::nullopt;
+    if (!subject.same_shape(other, result)) return std::nullopt;
     return ScalarInput{{other, *scalar}, at == 0};
   }
   return std::nullopt;
@@ -91,8 +90,7 @@ std::optional<Polynomial> polynomial(const Subject& subject, ir::ValueId x, ir::
 std::optional<ir::ValueId> base_of_power(const Subject& subject, ir::ValueId id, double exponent) {
   const ir::Node* power = subject.writer(id, "Pow");
   if (!power || power->inputs.size() != 2 || subject.scalar(power->inputs[1]) != exponent) return std::nullopt;
-  const auto dims = subject.dims(id);
-  return dims && dims == subject.dims(power->inputs[0]) ? std::optional(power->inputs[0]) : std::nullopt;
+  return subject.same_shape(id, power->inputs[0]) ? std::optional(power->inputs[0]) : std::nullopt;
 }
 
 /// r where the value is the square root of r.
@@ -108,9 +106,8 @@ std::optional<ir::ValueId> under_inverse_root(const Subject& subject, ir::ValueI
     if (const ir::Node* inverse = subject.writer(input_of(*root, 0), "Reciprocal")) return input_of(*inverse, 0);
   }
   const ir::Node* quotient = subject.writer(id, "Div");
-  const auto dims = quotient ? subject.dims(id) : std::nullopt;
-  if (dims && quotient->inputs.size() == 2 && subject.scalar(quotient->inputs[0]) == 1 &&
-      dims == subject.dims(quotient->inputs[1]))
+  if (quotient && quotient->inputs.size() == 2 && subject.scalar(quotient->inputs[0]) == 1 &&
+      subject.same_shape(id, quotient->inputs[1]))
     return under_root(subject, quotient->inputs[1]);
   return base_of_power(subject, id, -0.5);
 }
@@ -160,9 +157,9 @@ bool fits_attribute(double number, ElementType type) {
 
 std::optional<LastMean> mean_over_last(const Subject& subject, ir::ValueId id) {
   const ir::Node* node = subject.writer(id, "ReduceMean");
-  const auto dims = node ? subject.dims(input_of(*node, 0)) : std::nullopt;
-  if (!dims || integer_of(*node, "keepdims", 1) == 0) return std::nullopt;
-  const auto rank = static_cast<std::int64_t>(dims->size());
+  const checker::Shape* const shape = node ? subject.shape(input_of(*node, 0)) : nullptr;
+  if (!shape || integer_of(*node, "keepdims", 1) == 0) return std::nullopt;
+  const auto rank = static_cast<std::int64_t>(shape->size());
   std::optional<std::vector<std::int64_t>> axes;
   if (input_of(*node, 1) != ir::ValueId::none) {
     axes = subject.integers(node->inputs[1]);
@@ -222,6 +219,12 @@ std::string readers_text(const Subject& subject, ir::ValueId id) {
 std::string sizes_text(const Subject& subject, ir::ValueId id) {
   const auto dims = subject.dims(id);
   return dims ? fmt::format("[{}]", fmt::join(*dims, ", ")) : "of unknown size";
+}
+
+std::optional<Dims> last_dims(const Subject& subject, ir::ValueId id, std::int64_t axis) {
+  const checker::Shape* const shape = subject.shape(id);
+  if (!shape || axis < 0 || axis > static_cast<std::int64_t>(shape->size())) return std::nullopt;
+  return Subject::constant_sizes(std::span(*shape).subspan(static_cast<std::size_t>(axis)));
 }
 
 std::optional<std::size_t> only_reader(const Subject& subject, ir::ValueId id, std::string_view op) {

@@ -53,6 +53,8 @@ std::optional<ir::ValueId> other_input(const ir::Node& node, ir::ValueId id);
 std::string readers_text(const Subject& subject, ir::ValueId id);
 /// "[2, 3]", "of unknown size".
 std::string sizes_text(const Subject& subject, ir::ValueId id);
+/// The sizes of the axes from `axis` on, when they are constants.
+std::optional<Dims> last_dims(const Subject& subject, ir::ValueId id, std::int64_t axis);
 /// The node that alone reads the value, once, when it is the one named.
 std::optional<std::size_t> only_reader(const Subject& subject, ir::ValueId id, std::string_view op);
 /// An integer attribute of a node, or the default that is given.

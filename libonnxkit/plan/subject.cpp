@@ -29,12 +29,17 @@ bool has_body(const ir::Node& node) {
   return found;
 }
 
+std::shared_ptr<wire::ExternalData> external_data(const ir::Model& model, bool allow_outside) {
+  return std::make_shared<wire::ExternalData>(
+      model.path, wire::ExternalDataOptions{.allow_outside = allow_outside, .verify_checksums = false});
+}
+
 Subject::Subject(ir::Model model, std::shared_ptr<const spec::OpTable> table, Evaluate evaluate, const Options& options)
     : model_(std::move(model)),
       table_(std::move(table)),
       evaluate_(std::move(evaluate)),
       options_(options),
-      external_(model_.path, {.allow_outside = options.allow_outside_data, .verify_checksums = false}),
+      external_(options.external ? options.external : external_data(model_, options.allow_outside_data)),
       names_(model_) {
   refresh();
 }
@@ -44,7 +49,7 @@ void Subject::refresh() {
   checker::Collector collector;
   checker::InferenceOptions options;
   options.assume_defaults = true;
-  options.external_bytes = [this](const ir::Tensor& tensor) { return external_.bytes(tensor); };
+  options.external_bytes = [this](const ir::Tensor& tensor) { return external_->bytes(tensor); };
   inferred_.emplace(checker::infer_types(model_, *table_, options, collector));
   fault_ = first_fault(collector);
   info_ = &inferred_->graphs.at(model_.graph.get());
@@ -77,16 +82,36 @@ ElementType Subject::type(ir::ValueId id) const {
   return type.is_tensor() ? type.elem : ElementType::undefined;
 }
 
-std::optional<Dims> Subject::dims(ir::ValueId id) const {
-  if (id == ir::ValueId::none) return std::nullopt;
+const checker::Shape* Subject::shape(ir::ValueId id) const {
+  if (id == ir::ValueId::none) return nullptr;
   const checker::Type& type = info(id).type;
-  if (!type.is_tensor() || !type.shape) return std::nullopt;
+  return type.is_tensor() && type.shape ? &*type.shape : nullptr;
+}
+
+bool Subject::same_shape(ir::ValueId a, ir::ValueId b) const {
+  const checker::Shape* const left = shape(a);
+  const checker::Shape* const right = shape(b);
+  return left && right && *left == *right;  // unknown sizes equal nothing
+}
+
+bool Subject::has_elements(ir::ValueId id) const {
+  const checker::Shape* const sizes = shape(id);
+  return sizes && std::all_of(sizes->begin(), sizes->end(),
+                              [&](ir::Dim size) { return dim_pool().lower_bound(size).value_or(0) > 0; });
+}
+
+std::optional<Dims> Subject::dims(ir::ValueId id) const {
+  const checker::Shape* const sizes = shape(id);
+  return sizes ? constant_sizes(*sizes) : std::nullopt;
+}
+
+std::optional<Dims> Subject::constant_sizes(std::span<const ir::Dim> sizes) {
   Dims dims;
   std::int64_t left = std::int64_t{1} << 44;  // what is larger fits no memory, and strides must not overflow
-  for (const ir::Dim dim : *type.shape) {
-    if (!dim.is_constant() || dim.constant() < 0) return std::nullopt;
-    dims.push_back(dim.constant());
-    left /= std::max<std::int64_t>(dim.constant(), 1);
+  for (const ir::Dim size : sizes) {
+    if (!size.is_constant() || size.constant() < 0) return std::nullopt;
+    dims.push_back(size.constant());
+    left /= std::max<std::int64_t>(size.constant(), 1);
     if (left == 0) return std::nullopt;
   }
   return dims;
@@ -95,11 +120,10 @@ std::optional<Dims> Subject::dims(ir::ValueId id) const {
 std::optional<Tensor> Subject::content(ir::ValueId id) const {
   const ir::Tensor* stored = id == ir::ValueId::none ? nullptr : uses_->initializers().find(id);
   if (!stored) return std::nullopt;
-  if (const auto added = added_.find(stored->raw_data.view().data());
-      added != added_.end() && added->second.dims() == stored->dims)
-    return added->second;
+  if (const Tensor* const known = added(stored->raw_data.view().data()); known && known->dims() == stored->dims)
+    return *known;
   wire::TensorSource source;
-  source.external = [this](const ir::Tensor& tensor) { return external_.bytes(tensor); };
+  source.external = [this](const ir::Tensor& tensor) { return external_->bytes(tensor); };
   source.owner = wire::unowned(stored);
   auto content = wire::tensor_of(*stored, source);
   if (!content) return std::nullopt;
@@ -161,20 +185,26 @@ std::shared_ptr<const ir::Model> Subject::shared_part(ir::Model part) const {
   };
   auto held = std::make_shared<Held>(Held{.model = std::move(part)});
   ir::each_tensor(held->model, [&](const ir::Tensor& tensor, ir::TensorRole) {
-    if (const auto added = added_.find(tensor.raw_data.view().data()); added != added_.end())
-      held->constants.push_back(added->second);
+    if (const Tensor* const known = added(tensor.raw_data.view().data())) held->constants.push_back(*known);
   });
   return {held, &held->model};
 }
 
-void Subject::adopt_additions(const Subject& other) {
-  added_.insert(other.added_.begin(), other.added_.end());
-  origins_.insert(other.origins_.begin(), other.origins_.end());
+void Subject::adopt_additions(std::shared_ptr<const Subject> other) {
+  if (!other->is_generic()) origins_.insert(other->origins_.begin(), other->origins_.end());
+  adopted_ = std::move(other);
 }
 
-const std::string& Subject::origin_of(const std::string& title) const {
+const Tensor* Subject::added(const char* bytes) const {
+  const auto known = added_.find(bytes);
+  if (known != added_.end()) return &known->second;
+  return adopted_ ? adopted_->added(bytes) : nullptr;
+}
+
+const std::string* Subject::origin(std::string_view title) const {
   const auto made = origins_.find(title);
-  return made == origins_.end() ? title : made->second;
+  if (made != origins_.end()) return &made->second;
+  return adopted_ ? adopted_->origin(title) : nullptr;
 }
 
 Text Subject::name_beside(std::size_t at, std::string_view written) {
@@ -183,7 +213,7 @@ Text Subject::name_beside(std::size_t at, std::string_view written) {
 
 std::vector<std::shared_ptr<const MappedFile>> Subject::files() const {
   std::vector<std::shared_ptr<const MappedFile>> files = model_.files;
-  const auto outside = external_.files();
+  const auto outside = external_->files();
   files.insert(files.end(), outside.begin(), outside.end());
   return files;
 }

@@ -20,6 +20,9 @@
 
 namespace onnxkit::plan {
 
+/// Of the model's folder, without a look at checksums.
+std::shared_ptr<wire::ExternalData> external_data(const ir::Model& model, bool allow_outside);
+
 /// The name of a node; of one without a name the first value that it writes.
 std::string node_title(const ir::Graph& graph, const ir::Node& node);
 /// Whether an attribute of the node is a graph.
@@ -48,10 +51,12 @@ class Subject {
 
   struct Options {
     bool allow_outside_data = false;
-    bool exact = false;  ///< BuildOptions::exact
+    std::shared_ptr<wire::ExternalData> external = {};  ///< as BuildOptions have it
+    bool exact = false;                                 ///< BuildOptions::exact
     /// The backend multiplies with weights of a few bits as they are packed.
     bool packs_weights = false;
     bool splits_capped_attention = false;  ///< as BuildOptions have it
+    bool is_generic = false;               ///< sizes of inputs are symbols, and further passes will know them
   };
 
   /// `model` has inputs of constant sizes.
@@ -67,6 +72,7 @@ class Subject {
   bool is_exact() const { return options_.exact; }
   bool packs_weights() const { return options_.packs_weights; }
   bool splits_capped_attention() const { return options_.splits_capped_attention; }
+  bool is_generic() const { return options_.is_generic; }
 
   /// Of ai.onnx, that the model imports; 0 for none.
   std::int64_t opset() const;
@@ -85,8 +91,17 @@ class Subject {
   ElementType type(ir::ValueId id) const;
   /// The sizes of a tensor when all are constants.
   std::optional<Dims> dims(ir::ValueId id) const;
+  /// The sizes of a tensor as far as they are known: constants, expressions of symbols, unknown ones. Null without a rank.
+  const checker::Shape* shape(ir::ValueId id) const;
+  /// Both are of one shape, whatever the symbols in it stand for.
+  bool same_shape(ir::ValueId a, ir::ValueId b) const;
+  /// Sizes when all are constants, and so few elements that they fit into some memory.
+  static std::optional<Dims> constant_sizes(std::span<const ir::Dim> sizes);
+  /// No size can be 0.
+  bool has_elements(ir::ValueId id) const;
   const checker::ValueInfo& info(ir::ValueId id) const { return info_->values[ir::index_of(id)]; }
   const ir::DimPool& dim_pool() const { return inferred_->dims; }
+  ir::DimPool& dim_pool() { return inferred_->dims; }
 
   /// The content of an initializer; nothing for others, and for content that cannot be read.
   std::optional<Tensor> content(ir::ValueId id) const;
@@ -107,17 +122,24 @@ class Subject {
   void set_constant(ir::Patch& patch, ir::ValueId id, const Tensor& content);
   /// A part of the model, such as `ir::extract` makes, that keeps alive what add_constant() added and the part reads.
   std::shared_ptr<const ir::Model> shared_part(ir::Model part) const;
-  /// Content that was added to another subject and that this one's model reads, and what is known of nodes that were.
-  void adopt_additions(const Subject& other);
+  /// This one's model reads content that was added to another subject, and has nodes that were.
+  void adopt_additions(std::shared_ptr<const Subject> other);
   /// Files that constants lie in.
   std::vector<std::shared_ptr<const MappedFile>> files() const;
+  /// Whether add_constant() added the content whose bytes begin there.
+  bool has_added(const std::byte* bytes) const { return added(reinterpret_cast<const char*>(bytes)) != nullptr; }
   /// Lets go of what add_constant() added: only tensors from content() keep it from now on, and the model must not be read any more.
-  void release_constants() { added_.clear(); }
+  void release_constants() {
+    added_.clear();
+    adopted_.reset();
+  }
   Text fresh_name(std::string_view stem) { return names_->make(stem); }
   /// The name of a further node that a pass puts in the place of node `at`: that of the model's node, and a value that the new one writes.
   Text name_beside(std::size_t at, std::string_view written);
-  /// By the titles of nodes that passes made: the node of the model in whose place each is.
+  /// By the titles of nodes that passes made: the node of the model in whose place each is. Without those of an adopted generic model.
   const std::map<std::string, std::string, std::less<>>& origins() const { return origins_; }
+  /// The same of one node, whoever made it; null for those of the model.
+  const std::string* origin(std::string_view title) const;
   /// Of the pass that runs; passes write them through Rewriting.
   PassNotes& notes() { return notes_; }
   /// What inference found wrong when it last looked.
@@ -128,13 +150,18 @@ class Subject {
   void refresh();
   /// Removes nodes whose results nobody reads, and initializers.
   void drop_unused();
+  /// What add_constant() added whose bytes lie there; null for others.
+  const Tensor* added(const char* bytes) const;
   /// The node of the model that a title stands for.
-  const std::string& origin_of(const std::string& title) const;
+  const std::string& origin_of(const std::string& title) const {
+    const std::string* const known = origin(title);
+    return known ? *known : title;
+  }
   ir::Model model_;
   std::shared_ptr<const spec::OpTable> table_;
   Evaluate evaluate_;
   Options options_;
-  mutable wire::ExternalData external_;
+  std::shared_ptr<wire::ExternalData> external_;
   std::optional<ir::FreshNames> names_;
   std::optional<ir::Uses> uses_;
   std::optional<checker::InferredModel> inferred_;
@@ -143,6 +170,7 @@ class Subject {
   PassNotes notes_;
   std::map<std::string, std::string, std::less<>> origins_;
   std::unordered_map<const char*, Tensor> added_;  ///< by the place of their bytes
+  std::shared_ptr<const Subject> adopted_;         ///< null, or whose additions the model reads, too
 };
 
 }  // namespace onnxkit::plan

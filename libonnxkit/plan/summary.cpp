@@ -14,7 +14,7 @@ namespace {
 std::vector<PlanChange> changes_of(const Plan& plan) {
   std::vector<PlanChange> changes;
   std::map<std::pair<std::string_view, std::string_view>, std::size_t> places;
-  for (const NodeChange& change : plan.changes) {
+  each_change(plan, [&](const NodeChange& change) {
     PlanNode node{change.node, change.op};
     if (!change.into.empty()) {
       const auto [place, is_new] = places.try_emplace({change.pass, change.into}, changes.size());
@@ -22,10 +22,10 @@ std::vector<PlanChange> changes_of(const Plan& plan) {
       PlanChange& whole = changes[place->second];
       whole.nodes.push_back(std::move(node));
       if (change.node == change.into) whole.made = change.made;
-      continue;
+      return;
     }
     changes.push_back({.pass = std::string(change.pass), .nodes = {std::move(node)}, .made = change.made});
-  }
+  });
   return changes;
 }
 

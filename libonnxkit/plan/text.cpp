@@ -60,7 +60,8 @@ std::string text_of(const Plan& plan) {
   }
   for (const Port& port : plan.outputs)
     text += fmt::format("output {} = {}\n", quote(port.name), buffer_text(plan, port.buffer));
-  text += fmt::format("steps {}, arena {} bytes, passes: {}\n", plan.steps.size(), plan.arena_bytes,
+  text += fmt::format("steps {}, arena {} bytes, {}passes: {}\n", plan.steps.size(), plan.arena_bytes,
+                      plan.generic ? "from a generic model, " : "",
                       plan.passes.empty() ? "none" : fmt::format("{}", fmt::join(plan.passes, ", ")));
   if (!plan.order.empty()) text += fmt::format("order: {}\n", plan.order);
   if (plan.rest)

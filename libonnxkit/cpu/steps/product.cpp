@@ -169,7 +169,7 @@ PackedWeights::Floats packed_blocks(const View& b, const plan::BlockedWeights& b
   for (const Tensor* tensor : {&blocks.scales, &blocks.zeros}) {
     if (tensor->type() == ElementType::undefined) continue;
     key.name += fmt::format(" {}", fmt::ptr(tensor->bytes().data()));
-    key.is_in_file = key.is_in_file && preparation.is_in_file(*tensor);
+    key.is_lasting = key.is_lasting && preparation.is_lasting(*tensor);
   }
   auto packed = preparation.pack_once(key, [&] {
     const NumberBlocks numbers = numbers_of(blocks);

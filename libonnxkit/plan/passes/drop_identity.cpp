@@ -85,10 +85,7 @@ class Dropping {
     return std::none_of(node.outputs.begin() + 1, node.outputs.end(),
                         [&](ir::ValueId id) { return id != ir::ValueId::none && subject_.uses().is_used(id); });
   }
-  bool same_size(const ir::Node& node) const {
-    const auto dims = subject_.dims(node.inputs[0]);
-    return dims && dims == subject_.dims(node.outputs[0]);
-  }
+  bool same_size(const ir::Node& node) const { return subject_.same_shape(node.inputs[0], node.outputs[0]); }
 
   /// A Cast to such a type may make infinities finite, of its own numbers, too.
   static bool saturates(ElementType type) { return is_floating(type) && storage_bits(type) <= 8; }
@@ -101,8 +98,8 @@ class Dropping {
       return subject_.type(node.inputs[0]) != ElementType::undefined && !saturates(subject_.type(node.inputs[0])) &&
              subject_.type(node.inputs[0]) == subject_.type(node.outputs[0]);
     if (op == "Transpose") {
-      const auto dims = subject_.dims(node.inputs[0]);
-      return dims && is_in_order(order_of(node, dims->size()));
+      const checker::Shape* const shape = subject_.shape(node.inputs[0]);
+      return shape && is_in_order(order_of(node, shape->size()));
     }
     if (op == "Slice") return same_size(node) && steps_forward(node);
     if (op == "Pad") return same_size(node) && pads_nothing(node);
@@ -117,11 +114,11 @@ class Dropping {
     const std::string_view op = node.op_type.view();
     if (op != "Reshape" && op != "Expand") return true;
     const auto wanted = subject_.integers(input_of(node, 1));
-    const auto dims = subject_.dims(node.outputs[0]);
-    if (!wanted || !dims) return false;
+    const checker::Shape* const shape = subject_.shape(node.outputs[0]);
+    if (!wanted || !shape) return false;
     for (std::size_t i = 1; i <= wanted->size(); ++i) {
       const std::int64_t size = (*wanted)[wanted->size() - i];
-      if (i > dims->size() || (size > 1 && size != (*dims)[dims->size() - i])) return false;
+      if (i > shape->size() || (size > 1 && !(*shape)[shape->size() - i].is(size))) return false;
     }
     return true;
   }
@@ -167,10 +164,10 @@ class Dropping {
   void join_transposes(std::size_t at) {
     const ir::Node& node = graph_.nodes[at];
     const ir::Node* inner = subject_.writer(node.inputs[0], "Transpose");
-    const auto dims = inner ? subject_.dims(node.outputs[0]) : std::nullopt;
-    if (!dims) return;
-    std::vector<std::int64_t> order = order_of(node, dims->size());
-    const std::vector<std::int64_t> first = order_of(*inner, dims->size());
+    const checker::Shape* const shape = inner ? subject_.shape(node.outputs[0]) : nullptr;
+    if (!shape) return;
+    std::vector<std::int64_t> order = order_of(node, shape->size());
+    const std::vector<std::int64_t> first = order_of(*inner, shape->size());
     if (first.size() != order.size()) return;
     for (std::int64_t& axis : order) axis = first[static_cast<std::size_t>(axis)];
     if (is_in_order(order))
@@ -219,16 +216,26 @@ class Dropping {
     return source;
   }
 
+  /// What a Reshape to these sizes asks for: one that is no constant follows from the others, where none is 0.
+  std::optional<std::vector<std::int64_t>> target_of(ir::ValueId id) const {
+    const checker::Shape* const shape = subject_.shape(id);
+    if (!shape) return std::nullopt;
+    std::vector<std::int64_t> target;
+    for (const ir::Dim size : *shape) target.push_back(size.is_constant() ? size.constant() : -1);
+    const bool infers_one = std::count(target.begin(), target.end(), -1) <= 1;
+    return infers_one && std::count(target.begin(), target.end(), 0) == 0 ? std::optional(target) : std::nullopt;
+  }
+
   /// Reshapes of reshapes ask the first value.
   void join_reshapes(std::size_t at) {
     const ir::Node& node = graph_.nodes[at];
     const ir::ValueId source = before_reshapes(node.inputs[0]);
-    const auto dims = subject_.dims(node.outputs[0]);
-    if (source == node.inputs[0] || !dims) return;
-    if (subject_.dims(source) == dims) return pass_on(at, source);
-    if (element_count(*dims) == 0) return;
+    if (source == node.inputs[0]) return;
+    if (subject_.same_shape(source, node.outputs[0])) return pass_on(at, source);
+    const auto target = target_of(node.outputs[0]);
+    if (!target) return;
     const ir::ValueId shape = patch_.value(subject_.fresh_name("shape"));
-    patch_.add_initializer(shape, ir::make_tensor(subject_.model(), std::span<const std::int64_t>(*dims)));
+    patch_.add_initializer(shape, ir::make_tensor(subject_.model(), std::span<const std::int64_t>(*target)));
     put(at, "Reshape", {now(source), shape});
   }
 

@@ -34,7 +34,7 @@ class Expansion {
     for (std::size_t at = 0; at < graph.nodes.size(); ++at) {
       const ir::Node& node = graph.nodes[at];
       const bool is_one = is_contrib(node) || (ir::canonical_domain(node.domain).empty() && is_composed(node.op_type));
-      if (!is_one || has_body(node) || (is_contrib(node) && has_lowering(at))) continue;
+      if (!is_one || has_body(node) || (is_contrib(node) && has_lowering(at)) || waits_for_sizes(node)) continue;
       ir::Model model = model_of(at);
       std::set<std::string, std::less<>> outside;  // what is written may use names that the subject has for others
       for (const ir::Value& value : model.graph->values) outside.emplace(value.name.view());
@@ -54,6 +54,13 @@ class Expansion {
       if (id != ir::ValueId::none) outputs.push_back(id);
     }
     return part_model(subject_, part_of_node(subject_, at), outputs);
+  }
+
+  /// Which operators express it best hangs on sizes that are not known yet.
+  bool waits_for_sizes(const ir::Node& node) const {
+    return subject_.is_generic() && !std::all_of(node.inputs.begin(), node.inputs.end(), [&](ir::ValueId id) {
+             return id == ir::ValueId::none || subject_.dims(id);
+           });
   }
 
   bool has_lowering(std::size_t at) const {

@@ -39,15 +39,17 @@ class AffineFolding {
     const bool is_conv = Subject::is_op(node, "Conv") || Subject::is_op(node, "ConvTranspose");
     const bool is_gemm = Subject::is_op(node, "Gemm"), is_product = Subject::is_op(node, "MatMul");
     if ((!is_conv && !is_gemm && !is_product) || !subject_.has_one_reader(node.outputs[0])) return std::nullopt;
-    const auto result = subject_.dims(node.outputs[0]), weights = subject_.dims(input_of(node, 1));
-    if (!result || !weights || result->size() < 2 || !subject_.is_constant(node.inputs[1])) return std::nullopt;
-    if (is_product && (weights->size() != 2 || result->size() != subject_.dims(node.inputs[0]).value_or(Dims()).size()))
-      return std::nullopt;
+    const checker::Shape* const result = subject_.shape(node.outputs[0]);
+    const checker::Shape* const x = subject_.shape(input_of(node, 0));
+    const auto weights = subject_.dims(input_of(node, 1));
+    if (!result || !x || !weights || result->size() < 2 || !subject_.is_constant(node.inputs[1])) return std::nullopt;
+    if (is_product && (weights->size() != 2 || result->size() != x->size())) return std::nullopt;
     if (is_gemm && (real_of(node, "alpha", 1) != 1 || real_of(node, "beta", 1) != 1)) return std::nullopt;
     Producer made;
     made.weights = *weights;
     made.channel_axis = is_conv ? 1 : result->size() - 1;
-    made.channels = (*result)[made.channel_axis];
+    if (!(*result)[made.channel_axis].is_constant()) return std::nullopt;
+    made.channels = (*result)[made.channel_axis].constant();
     made.bias = std::vector<double>(static_cast<std::size_t>(made.channels), 0);
     if (const ir::ValueId bias = input_of(node, 2); bias != ir::ValueId::none) {
       made.bias = subject_.reals(bias);
@@ -109,8 +111,7 @@ class AffineFolding {
     if (!subject_.has_one_reader(result)) return false;
     const std::size_t at = subject_.uses().consumers(result).front();
     const ir::Node& reader = subject_.graph().nodes[at];
-    if (subject_.dims(reader.outputs.empty() ? ir::ValueId::none : reader.outputs[0]) != subject_.dims(result))
-      return false;
+    if (reader.outputs.empty() || !subject_.same_shape(reader.outputs[0], result)) return false;
     if (subject_.type(reader.outputs[0]) != subject_.type(result)) return false;
     if (!normalize(reader, from, affine, result) && !combine(reader, from, affine, result)) return false;
     root = at;
@@ -150,7 +151,7 @@ class AffineFolding {
     if (!is_sum && !is_difference && !is_product && !is_quotient) return false;
     const auto other = other_input(node, x);
     if (!other || ((is_difference || is_quotient) && node.inputs[0] != x)) return false;
-    const auto numbers = by_channel(from, *other, subject_.dims(x)->size());
+    const auto numbers = by_channel(from, *other, subject_.shape(x)->size());
     if (!numbers) return false;
     for (std::size_t c = 0; c < affine.factors.size(); ++c) {
       const double number = (*numbers)[c];

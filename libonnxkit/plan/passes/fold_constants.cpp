@@ -3,6 +3,7 @@
 #include <set>
 #include <string_view>
 
+#include "libonnxkit/ir/builder.h"
 #include "libonnxkit/ir/extract.h"
 #include "libonnxkit/ir/order.h"
 #include "libonnxkit/plan/dequantized_matrix.h"
@@ -48,10 +49,12 @@ class Folding {
         graph_(subject.graph()),
         keeps_integers_(keeps_integers),
         draws_(subject.model(), subject.table()),
+        known_(graph_.values.size(), false),
         constant_(graph_.values.size(), false),
         patch_(graph_) {}
 
   Result<bool> run() {
+    find_known();
     find_constants();
     take_known();
     if (auto evaluated = take_evaluated(); !evaluated) return evaluated.error();
@@ -61,16 +64,35 @@ class Folding {
   }
 
  private:
+  void find_known() {
+    for (const ir::Node& node : graph_.nodes) {
+      for (const ir::ValueId id : node.outputs) {
+        if (id == ir::ValueId::none || subject_.uses().is_output(id) || !subject_.uses().is_used(id)) continue;
+        const checker::ValueInfo& info = subject_.info(id);
+        known_[ir::index_of(id)] = info.value && info.type.elem == ElementType::int64 && info.value->constants();
+      }
+    }
+  }
+
+  /// Whatever reads its results reads contents that are known instead.
+  bool is_known_node(const ir::Node& node) const {
+    return std::all_of(node.outputs.begin(), node.outputs.end(), [&](ir::ValueId id) {
+      return id == ir::ValueId::none || known_[ir::index_of(id)] ||
+             (!subject_.uses().is_used(id) && !subject_.uses().is_output(id));
+    });
+  }
+
   void find_constants() {
     for (std::size_t at = 0; at < graph_.nodes.size(); ++at) {
       const ir::Node& node = graph_.nodes[at];
       bool all =
           !draws_(node) && !has_body(node) && !widens_weights(node) && !is_kept_integer(node) && !stays_packed(node);
       for (const ir::ValueId id : node.inputs)
-        all = all && (id == ir::ValueId::none || subject_.is_constant(id) || constant_[ir::index_of(id)]);
+        all = all && (id == ir::ValueId::none || subject_.is_constant(id) || constant_[ir::index_of(id)] ||
+                      known_[ir::index_of(id)]);
       all = all && fits(node);
       for (const ir::ValueId id : node.outputs) {
-        if (all && id != ir::ValueId::none) constant_[ir::index_of(id)] = true;
+        if (all && id != ir::ValueId::none) constant_[ir::index_of(id)] = !known_[ir::index_of(id)];
       }
     }
   }
@@ -134,14 +156,14 @@ class Folding {
   }
 
   void take_known() {
-    for (const ir::Node& node : graph_.nodes) {
-      for (const ir::ValueId id : node.outputs) {
-        if (id == ir::ValueId::none || subject_.uses().is_output(id) || !subject_.uses().is_used(id)) continue;
-        const auto content = known_content(subject_.info(id));
-        if (!content) continue;
-        constant_[ir::index_of(id)] = false;
-        put(id, *content);
-      }
+    for (std::size_t at = 0; at < known_.size(); ++at) {
+      const auto id = static_cast<ir::ValueId>(at);
+      if (!known_[at]) continue;
+      const auto readers = subject_.uses().consumers(id);
+      if (std::all_of(readers.begin(), readers.end(),
+                      [&](std::uint32_t reader) { return is_known_node(graph_.nodes[reader]); }))
+        continue;
+      if (const auto content = known_content(subject_.info(id))) put(id, *content);
     }
   }
 
@@ -189,18 +211,35 @@ class Folding {
       if (subject_.uses().is_output(id) && !is_made) continue;
       const auto readers = subject_.uses().consumers(id);
       if (subject_.uses().is_output(id) || std::any_of(readers.begin(), readers.end(), [&](std::uint32_t reader) {
-            return !is_constant_node(graph_.nodes[reader]) || (is_made && stays[reader]);
+            const ir::Node& node = graph_.nodes[reader];
+            return (!is_constant_node(node) && !is_known_node(node)) || (is_made && stays[reader]);
           }))
         ids.push_back(id);
     }
     return ids;
   }
 
+  /// What computes these values, with contents that are known in place of the nodes that lead to them.
+  ir::Model model_of(const std::vector<ir::ValueId>& ids) const {
+    std::vector<ir::ValueId> known;
+    for (std::size_t at = 0; at < known_.size(); ++at)
+      if (known_[at]) known.push_back(static_cast<ir::ValueId>(at));
+    ir::Model part = ir::extract(subject_.model(), ir::part_between(graph_, subject_.uses(), known, ids), ids);
+    for (const ir::ValueInfo& input : part.graph->inputs) {
+      const std::string_view name = part.graph->name_of(input.value);
+      if (const auto content = known_content(subject_.info(graph_.find(name)))) {
+        part.graph->initializers.push_back(ir::make_tensor(part, content->type(), content->dims(), content->bytes()));
+        part.graph->initializers.back().name = part.graph->values[ir::index_of(input.value)].name;
+      }
+    }
+    part.graph->inputs.clear();
+    return part;
+  }
+
   Result<void> take_evaluated() {
     const std::vector<ir::ValueId> ids = wanted();
     if (ids.empty()) return {};
-    const ir::Part part = ir::part_between(graph_, subject_.uses(), {}, ids);
-    auto outputs = subject_.evaluate()(ir::extract(subject_.model(), part, ids));
+    auto outputs = subject_.evaluate()(model_of(ids));
     if (!outputs) return {};  // what cannot be computed now says so when the plan runs
     for (std::size_t i = 0; i < ids.size(); ++i) {
       if (!(*outputs)[i].value.is_tensor()) continue;
@@ -220,7 +259,8 @@ class Folding {
   const ir::Graph& graph_;
   bool keeps_integers_;
   Draws draws_;
-  std::vector<bool> constant_;
+  std::vector<bool> known_;     ///< by value: integers that inference knows
+  std::vector<bool> constant_;  ///< others that follow from constants
   ir::Patch patch_;
   std::map<std::size_t, std::vector<ir::ValueId>> outputs_;  ///< of nodes that no longer write some of them
   std::int64_t bytes_ = 0;

@@ -46,7 +46,8 @@ class ProductJoining {
   std::optional<Product> product_at(std::size_t at) const {
     const ir::Node& node = subject_.graph().nodes[at];
     if (!Subject::is_op(node, "MatMul") || !subject_.is_constant(node.inputs[1])) return std::nullopt;
-    const auto x = subject_.dims(node.inputs[0]), w = subject_.dims(node.inputs[1]);
+    const checker::Shape* const x = subject_.shape(node.inputs[0]);
+    const auto w = subject_.dims(node.inputs[1]);
     const ElementType type = subject_.type(node.inputs[1]);
     if (!x || !w || x->size() < 2 || w->size() != 2 || !is_floating(type) || element_count(*w) == 0)
       return std::nullopt;
@@ -68,7 +69,7 @@ class ProductJoining {
     const auto bias = other_input(node, result);
     const auto dims = bias && subject_.is_constant(*bias) ? subject_.dims(*bias) : std::nullopt;
     if (!dims || dims->empty() || dims->back() != product.columns || element_count(*dims) != product.columns ||
-        subject_.dims(node.outputs[0]) != subject_.dims(result))
+        !subject_.same_shape(node.outputs[0], result))
       return;
     product.last = *add;
     product.bias = *bias;

@@ -51,8 +51,8 @@ class AttentionSearch {
     found.in_float32 = weights != shown;
     const ir::Node* softmax = subject_.writer(weights, "Softmax");
     if (!softmax) return;
-    const auto dims = subject_.dims(weights);
-    if (!dims || dims->size() != 4)
+    const checker::Shape* const shape = subject_.shape(weights);
+    if (!shape || shape->size() != 4)
       return rewriting_.miss(at, "the scores are " + sizes_text(subject_, weights) + ", not of four axes");
     const std::int64_t axis = integer_of(*softmax, "axis", -1);
     if (axis != -1 && axis != 3) return rewriting_.miss(at, fmt::format("Softmax is along axis {}", axis));
@@ -62,7 +62,7 @@ class AttentionSearch {
       return rewriting_.miss(at, "Softmax is behind one Cast, not between two");
     if (!masked_product(scores, found))
       return rewriting_.miss(at, "what Softmax reads is not a product of queries and keys, scaled, masked or neither");
-    if (subject_.dims(scores) != dims) return rewriting_.miss(at, "the scores are repeated");
+    if (!subject_.same_shape(scores, weights)) return rewriting_.miss(at, "the scores are repeated");
     if (found.softcap > 0 && subject_.splits_capped_attention())
       return rewriting_.miss(at, "the scores are capped, and libraries are faster with products");
     put(at, found);
@@ -81,7 +81,7 @@ class AttentionSearch {
     const ir::Node* choice = subject_.writer(id, "Where");
     const ir::Node* test = choice ? subject_.writer(choice->inputs[0], "IsNaN") : nullptr;
     if (!test || test->inputs[0] != choice->inputs[2] || subject_.scalar(choice->inputs[1]) != 0 ||
-        subject_.dims(id) != subject_.dims(choice->inputs[2]))
+        !subject_.same_shape(id, choice->inputs[2]))
       return id;
     return choice->inputs[2];
   }
@@ -150,13 +150,16 @@ class AttentionSearch {
     if (writer < 0) return id;
     const ir::Node& spread = subject_.graph().nodes[static_cast<std::size_t>(writer)];
     if (!Subject::is_op(spread, "Unsqueeze") && !Subject::is_op(spread, "Reshape")) return id;
-    const auto source = subject_.dims(spread.inputs[0]), apart = subject_.dims(expand->inputs[0]),
-               repeated = subject_.dims(flat->inputs[0]), whole = subject_.dims(id);
+    const checker::Shape* const source = subject_.shape(spread.inputs[0]);
+    const checker::Shape* const apart = subject_.shape(expand->inputs[0]);
+    const checker::Shape* const repeated = subject_.shape(flat->inputs[0]);
+    const checker::Shape* const whole = subject_.shape(id);
     if (!source || !apart || !repeated || !whole || source->size() != 4 || repeated->size() != 5) return id;
-    const Dims& s = *source;
-    const std::int64_t n = (*repeated)[2];
-    const bool fits = *apart == Dims{s[0], s[1], 1, s[2], s[3]} && *repeated == Dims{s[0], s[1], n, s[2], s[3]} &&
-                      *whole == Dims{s[0], s[1] * n, s[2], s[3]};
+    const checker::Shape& s = *source;
+    const ir::Dim n = (*repeated)[2], heads = subject_.dim_pool().mul(s[1], n);
+    const bool fits = *apart == checker::Shape{s[0], s[1], 1, s[2], s[3]} &&
+                      *repeated == checker::Shape{s[0], s[1], n, s[2], s[3]} &&
+                      *whole == checker::Shape{s[0], heads, s[2], s[3]};
     return fits ? spread.inputs[0] : id;
   }
 
@@ -180,16 +183,17 @@ class AttentionSearch {
 
   void put(std::size_t at, Found& found) {
     const ir::ValueId result = subject_.graph().nodes[at].outputs[0];
-    const auto q = subject_.dims(found.q), k = subject_.dims(found.transposed_k), v = subject_.dims(found.v),
-               y = subject_.dims(result);
-    if (!q || !k || !v || !y || q->size() != 4 || k->size() != 4 || v->size() != 4 || element_count(*y) == 0)
+    const checker::Shape* const q = subject_.shape(found.q);
+    const checker::Shape* const k = subject_.shape(found.transposed_k);
+    const checker::Shape* const v = subject_.shape(found.v);
+    if (!q || !k || !v || q->size() != 4 || k->size() != 4 || v->size() != 4 || !subject_.has_elements(result))
       return rewriting_.miss(at, "queries, keys and values are not all of four known sizes");
-    const std::int64_t batch = (*q)[0], heads = (*q)[1], length = (*q)[2], total = (*k)[3];
+    const ir::Dim batch = (*q)[0], heads = (*q)[1], length = (*q)[2], total = (*k)[3];
     if (subject_.type(found.q) != subject_.type(result))
       return rewriting_.miss(at, "the result is of another type than the queries");
-    const bool is_shared = (*k)[1] == 1 && (*v)[1] == 1;
+    const bool is_shared = (*k)[1].is(1) && (*v)[1].is(1);
     const bool has_heads = (*k)[1] == heads && (*v)[1] == heads;
-    if ((*k)[0] != batch || (*v)[0] != batch || (!has_heads && !is_shared) || total == 0)
+    if ((*k)[0] != batch || (*v)[0] != batch || (!has_heads && !is_shared) || !subject_.has_elements(found.v))
       return rewriting_.miss(at, fmt::format("queries {}, keys {} and values {} are repeated over batch or heads",
                                              sizes_text(subject_, found.q), sizes_text(subject_, found.transposed_k),
                                              sizes_text(subject_, found.v)));
@@ -200,7 +204,7 @@ class AttentionSearch {
     if (key.order.empty()) {
       const ir::ValueId few_keys = before_repetition(key.source), few_values = before_repetition(value);
       if (few_keys != key.source && few_values != value &&
-          (*subject_.dims(few_keys))[1] == (*subject_.dims(few_values))[1])
+          (*subject_.shape(few_keys))[1] == (*subject_.shape(few_values))[1])
         key.source = few_keys, value = few_values;
     }
     if (found.scale == 0 || !fits_attribute(found.scale, subject_.type(found.q)))
@@ -217,7 +221,7 @@ class AttentionSearch {
     rewriting_.replace(at, ir::make_node(subject_.model(), "Attention", std::move(inputs), {result}, attributes));
   }
 
-  bool mask_fits(const Found& found, const Dims& scores) const {
+  bool mask_fits(const Found& found, const checker::Shape& scores) const {
     const auto fits = [&](ir::ValueId mask) {
       return subject_.type(mask) == subject_.type(found.q) && spreads_over(mask, scores);
     };
@@ -225,12 +229,12 @@ class AttentionSearch {
            (found.condition == ir::ValueId::none || spreads_over(found.condition, scores));
   }
 
-  bool spreads_over(ir::ValueId mask, const Dims& scores) const {
-    const auto dims = subject_.dims(mask);
-    if (!dims || dims->size() < 2 || dims->size() > 4 || dims->back() != scores[3]) return false;
-    const std::size_t added = scores.size() - dims->size();
-    for (std::size_t axis = 0; axis < dims->size(); ++axis) {
-      if ((*dims)[axis] != 1 && (*dims)[axis] != scores[axis + added]) return false;
+  bool spreads_over(ir::ValueId mask, const checker::Shape& scores) const {
+    const checker::Shape* const shape = subject_.shape(mask);
+    if (!shape || shape->size() < 2 || shape->size() > 4 || shape->back() != scores[3]) return false;
+    const std::size_t added = scores.size() - shape->size();
+    for (std::size_t axis = 0; axis < shape->size(); ++axis) {
+      if (!(*shape)[axis].is(1) && (*shape)[axis] != scores[axis + added]) return false;
     }
     return true;
   }

@@ -97,7 +97,7 @@ class GeluSearch {
     const ir::Node& root = subject_.graph().nodes[factors.root];
     const ElementType elements = type(x);
     if (!is_near(scalar, 0.5, elements)) return fmt::format("the sum is multiplied with x and {}, not 0.5", scalar);
-    if (!subject_.dims(x) || subject_.dims(x) != subject_.dims(root.outputs[0]))
+    if (!subject_.same_shape(x, root.outputs[0]))
       return fmt::format("x is {}, the result {}", sizes_text(subject_, x), sizes_text(subject_, root.outputs[0]));
     const auto p = polynomial_in(subject_, x, argument);
     if (!p || (*p)[0] != 0 || (*p)[2] != 0)

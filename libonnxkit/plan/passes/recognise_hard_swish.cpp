@@ -13,8 +13,7 @@ std::optional<WithScalar> bounded(const Subject& subject, ir::ValueId id, std::s
   if (!node || node->inputs.size() != 2) return std::nullopt;
   for (const std::size_t at : {1U, 0U}) {
     const auto bound = subject.scalar(node->inputs[at]);
-    if (bound && subject.dims(node->inputs[1 - at]) == subject.dims(id))
-      return WithScalar{node->inputs[1 - at], *bound};
+    if (bound && subject.same_shape(node->inputs[1 - at], id)) return WithScalar{node->inputs[1 - at], *bound};
   }
   return std::nullopt;
 }
@@ -85,7 +84,7 @@ class HardSwishSearch {
 
   bool put(std::size_t at, ir::ValueId x) {
     const ir::ValueId output = subject_.graph().nodes[at].outputs[0];
-    if (!has_operator(subject_, "HardSwish") || subject_.dims(x) != subject_.dims(output)) return false;
+    if (!has_operator(subject_, "HardSwish") || !subject_.same_shape(x, output)) return false;
     if (!rewriting_.is_free(at, {x})) return false;
     rewriting_.replace(at, ir::make_node(subject_.model(), "HardSwish", {x}, {output}));
     return true;

@@ -234,8 +234,9 @@ class IntegerProductSearch {
   void match_product(std::size_t at, const ir::Node& product, const Quantizer& quantizer) {
     const auto a = image_of(product.inputs[0]);
     if (!a) return;
-    const auto dims = subject_.dims(a->stored), b_dims = subject_.dims(product.inputs[1]);
-    if (!dims || dims->size() < 2 || !b_dims || b_dims->size() != 2) return;
+    const checker::Shape* const shape = subject_.shape(a->stored);
+    const auto b_dims = subject_.dims(product.inputs[1]);
+    if (!shape || shape->size() < 2 || !b_dims || b_dims->size() != 2) return;
     const auto b = weights_of(product.inputs[1], 1);
     if (!b) return rewriting_.miss(at, "the weights are not constant integers of 8 bits around zero");
     if (!sums_fit((*b_dims)[0], ir::ValueId::none)) return rewriting_.miss(at, sums_overflow);

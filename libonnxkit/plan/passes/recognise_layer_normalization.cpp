@@ -49,11 +49,11 @@ class LayerNormalizationSearch {
     const auto again = centered(*square);
     if (*square != quotient->numerator && (!again || again->x != deviation->x || again->axis != deviation->axis))
       return miss("the variance is that of another value than the one that is divided");
-    const auto dims = subject_.dims(deviation->x);
+    const auto inner = last_dims(subject_, deviation->x, deviation->axis);
     const ElementType type = subject_.type(deviation->x);
-    if (!dims || !is_floating(type)) return miss("x is not real or of unknown size");
+    if (!inner || !is_floating(type)) return miss("x is not real or of unknown size");
     if (!fits_attribute(radicand->scalar, type)) return miss("epsilon is not a float");
-    inner_.assign(dims->begin() + deviation->axis, dims->end());
+    inner_ = *inner;
     if (element_count(inner_) == 0) return miss("x has no elements");
     put(at, normalized, *deviation, radicand->scalar, type);
   }
@@ -73,8 +73,7 @@ class LayerNormalizationSearch {
     if (!reader) return ir::ValueId::none;
     const ir::Node& node = subject_.graph().nodes[*reader];
     const auto other = other_input(node, value);
-    if (!other || !is_weight(*other, type) || subject_.dims(node.outputs[0]) != subject_.dims(value))
-      return ir::ValueId::none;
+    if (!other || !is_weight(*other, type) || !subject_.same_shape(node.outputs[0], value)) return ir::ValueId::none;
     root = *reader;
     value = node.outputs[0];
     return *other;
@@ -95,7 +94,7 @@ class LayerNormalizationSearch {
                                std::vector<double>(static_cast<std::size_t>(element_count(inner_)), 1));
     std::vector<ir::ValueId> inputs = {from.x, scale};
     if (bias != ir::ValueId::none) inputs.push_back(bias);
-    const auto rank = static_cast<std::int64_t>(subject_.dims(from.x)->size());
+    const auto rank = static_cast<std::int64_t>(subject_.shape(from.x)->size());
     rewriting_.replace(root, ir::make_node(subject_.model(), "LayerNormalization", std::move(inputs), {result},
                                            {{"axis", from.axis - rank}, {"epsilon", static_cast<float>(epsilon)}}));
   }

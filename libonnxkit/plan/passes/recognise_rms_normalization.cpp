@@ -43,10 +43,10 @@ class RmsNormalizationSearch {
     found.x = quotient->numerator;
     found.axis = mean->axis;
     found.epsilon = radicand->scalar;
-    const auto dims = subject_.dims(found.x);
-    if (!dims || !is_floating(subject_.type(found.x))) return miss("x is not real or of unknown size");
+    const auto inner = last_dims(subject_, found.x, found.axis);
+    if (!inner || !is_floating(subject_.type(found.x))) return miss("x is not real or of unknown size");
     if (!fits_attribute(found.epsilon, subject_.type(found.x))) return miss("epsilon is not a float");
-    inner_.assign(dims->begin() + mean->axis, dims->end());
+    inner_ = *inner;
     if (element_count(inner_) == 0) return miss("x has no elements");
     Found longer = found;
     if ((with_casts(longer) && put(longer))) return;
@@ -90,7 +90,7 @@ class RmsNormalizationSearch {
     if (found.scale == ir::ValueId::none)
       found.scale = rewriting_.reals("ones", type, inner_,
                                      std::vector<double>(static_cast<std::size_t>(element_count(inner_)), 1));
-    const auto rank = static_cast<std::int64_t>(subject_.dims(found.x)->size());
+    const auto rank = static_cast<std::int64_t>(subject_.shape(found.x)->size());
     rewriting_.replace(found.root,
                        ir::make_node(subject_.model(), "RMSNormalization", {found.x, found.scale}, {found.result},
                                      {{"axis", found.axis - rank}, {"epsilon", static_cast<float>(found.epsilon)}}));

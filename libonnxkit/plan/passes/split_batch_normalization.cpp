@@ -26,19 +26,21 @@ class NormalizationSplitting {
     if (rewriting_.is_taken(at)) return;
     if (integer_of(node, "training_mode", 0) != 0) return rewriting_.miss(at, "it trains");
     const ElementType type = subject_.type(node.inputs[0]);
-    const auto dims = subject_.dims(node.inputs[0]);
+    const checker::Shape* const shape = subject_.shape(node.inputs[0]);
     // Narrower types would round between the two.
-    if ((type != ElementType::float32 && type != ElementType::float64) || !dims || dims->size() < 2)
+    if ((type != ElementType::float32 && type != ElementType::float64) || !shape || shape->size() < 2 ||
+        !(*shape)[1].is_constant())
       return rewriting_.miss(at, "x is narrower than float32, or has no channels");
-    const auto channels = normalized_channels(subject_, node, (*dims)[1]);
+    const std::int64_t count = (*shape)[1].constant();
+    const auto channels = normalized_channels(subject_, node, count);
     if (!channels) return rewriting_.miss(at, "its statistics are not constant");
     const auto is_finite = [&](double x) { return std::isfinite(round_to(type, x)); };
     if (!std::all_of(channels->factors.begin(), channels->factors.end(), is_finite) ||
         !std::all_of(channels->offsets.begin(), channels->offsets.end(), is_finite))
       return rewriting_.miss(at, "a factor of its statistics is not finite");
     if (!rewriting_.is_free(at, {node.inputs.begin(), node.inputs.end()})) return;
-    Dims by_channel(dims->size() - 1, 1);
-    by_channel[0] = (*dims)[1];
+    Dims by_channel(shape->size() - 1, 1);
+    by_channel[0] = count;
     const std::string stem(subject_.graph().name_of(node.outputs[0]));
     const ir::ValueId factor = rewriting_.reals(stem + "_factor", type, by_channel, channels->factors);
     const ir::ValueId offset = rewriting_.reals(stem + "_offset", type, by_channel, channels->offsets);
