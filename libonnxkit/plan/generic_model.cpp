@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <unordered_map>
 #include <utility>
 
 #include <fmt/core.h>
@@ -77,14 +78,14 @@ bool SizePattern::fits(std::span<const InputSizes> inputs) const {
 }
 
 void SizePattern::declare(ir::Model& model) const {
-  const ir::Graph& graph = *model.graph;
-  for (ir::ValueInfo& input : model.graph->inputs) {
-    for (const Axis& axis : axes_) {
-      if (inputs_[axis.input].name != graph.name_of(input.value) || !input.type || !input.type->shape) continue;
-      ir::DeclaredDim& dim = input.type->shape->dims[axis.axis];
-      dim.value.reset();
-      dim.param = model.keep(fmt::format("\"changing size {}\" + {}", axis.symbol, axis.offset));
-    }
+  std::unordered_map<std::string_view, ir::ValueInfo*> by_name;
+  for (ir::ValueInfo& input : model.graph->inputs) by_name.emplace(model.graph->name_of(input.value), &input);
+  for (const Axis& axis : axes_) {
+    const auto input = by_name.find(inputs_[axis.input].name);
+    if (input == by_name.end() || !input->second->type || !input->second->type->shape) continue;
+    ir::DeclaredDim& dim = input->second->type->shape->dims[axis.axis];
+    dim.value.reset();
+    dim.param = model.keep(fmt::format("\"changing size {}\" + {}", axis.symbol, axis.offset));
   }
 }
 
@@ -118,6 +119,35 @@ Result<std::shared_ptr<const GenericModel>> make_generic(const ir::Model& model,
                                                            .subject = std::move(subject),
                                                            .passes = std::move(log.names),
                                                            .changes = std::move(log.changes)});
+}
+
+Result<std::shared_ptr<const GenericModel>> GenericModels::find(const ir::Model& model,
+                                                                std::span<const NamedValue> inputs,
+                                                                const BuildOptions& options) {
+  const auto sizes = given_up_ ? std::nullopt : sizes_of(inputs);
+  if (!sizes) return std::shared_ptr<const GenericModel>();
+  const auto known =
+      std::find_if(models_.begin(), models_.end(), [&](const auto& generic) { return generic->pattern.fits(*sizes); });
+  if (known != models_.end()) {
+    std::rotate(models_.begin(), known, known + 1);
+    return models_.front();
+  }
+  auto pattern = last_runs_.size() == 2 ? SizePattern::between(last_runs_[0], last_runs_[1]) : std::nullopt;
+  if (!pattern || !pattern->fits(*sizes)) return std::shared_ptr<const GenericModel>();
+  auto made = make_generic(model, inputs, *std::move(pattern), options);
+  if (!made) return made.error();
+  if (!*made) {
+    give_up();
+    return *made;
+  }
+  if (models_.size() == most) models_.pop_back();
+  models_.insert(models_.begin(), *made);
+  return *made;
+}
+
+void GenericModels::note_run(std::vector<InputSizes> sizes) {
+  if (last_runs_.size() == 2) last_runs_.erase(last_runs_.begin());
+  last_runs_.push_back(std::move(sizes));
 }
 
 }  // namespace onnxkit::plan

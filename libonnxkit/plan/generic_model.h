@@ -59,4 +59,23 @@ bool holds(const GenericModel& generic, const Tensor& content);
 Result<std::shared_ptr<const GenericModel>> make_generic(const ir::Model& model, std::span<const NamedValue> inputs,
                                                          SizePattern pattern, const BuildOptions& options);
 
+/// Those of one model, made when its runs show that they are worth it.
+class GenericModels {
+ public:
+  /// The one whose pattern the inputs fit; made where the last two runs have such a pattern. Null: the plan is made from the model. Errors: as those of
+  /// make_generic.
+  Result<std::shared_ptr<const GenericModel>> find(const ir::Model& model, std::span<const NamedValue> inputs,
+                                                   const BuildOptions& options);
+  /// A run went well whose plan was made from the model.
+  void note_run(std::vector<InputSizes> sizes);
+  /// The model has nothing to share.
+  void give_up() { given_up_ = true; }
+
+ private:
+  static constexpr std::size_t most = 4;
+  bool given_up_ = false;
+  std::vector<std::vector<InputSizes>> last_runs_;           ///< two at most
+  std::vector<std::shared_ptr<const GenericModel>> models_;  ///< the last used first
+};
+
 }  // namespace onnxkit::plan

@@ -162,6 +162,7 @@ Planned::Planned(std::shared_ptr<const ir::Model> model, const PlannedOptions& o
       kept_plans_(options.kept_plans ? options.kept_plans : std::make_shared<KeptPlans>()),
       is_rest_(is_rest) {
   kept_plans_->add(*this);
+  if (is_rest_ || options_.fault) generics_.give_up();
 }
 
 std::string Planned::key_of(const std::vector<NamedValue>& given) const {
@@ -239,39 +240,17 @@ BuildOptions Planned::build_options(const PlannedRun& run) const {
   return build_options;
 }
 
-Result<std::shared_ptr<const GenericModel>> Planned::generic_for(std::span<const NamedValue> given,
-                                                                 const BuildOptions& options) {
-  constexpr std::size_t most = 4;
-  const auto sizes = takes_generic_ && !is_rest_ && !options_.fault ? sizes_of(given) : std::nullopt;
-  if (!sizes) return std::shared_ptr<const GenericModel>();
-  const auto known = std::find_if(generics_.begin(), generics_.end(),
-                                  [&](const auto& generic) { return generic->pattern.fits(*sizes); });
-  if (known != generics_.end()) {
-    std::rotate(generics_.begin(), known, known + 1);
-    return generics_.front();
-  }
-  auto pattern = planned_alone_.size() == 2 ? SizePattern::between(planned_alone_[0], planned_alone_[1]) : std::nullopt;
-  if (!pattern || !pattern->fits(*sizes)) return std::shared_ptr<const GenericModel>();
-  auto made = make_generic(*model_, given, *std::move(pattern), options);
-  if (!made) return made.error();
-  takes_generic_ = *made != nullptr;
-  if (!takes_generic_) return *made;
-  if (generics_.size() == most) generics_.pop_back();
-  generics_.insert(generics_.begin(), *made);
-  return *made;
-}
-
 Result<Planned::Entry> Planned::make_entry(const std::vector<NamedValue>& given, const PlannedRun& run) {
   BuildOptions build_options = this->build_options(run);
   const std::vector<NamedValue> inputs = options_.exact ? as_declared(*model_->graph, given) : given;
   constexpr std::size_t most_plans_refused = 16;
   HostNodes& refused = build_options.on_host;
-  const auto generic = generic_for(inputs, build_options);
+  const auto generic = generics_.find(*model_, inputs, build_options);
   if (!generic) return generic.error();
   for (std::size_t tries = 0;;) {
     auto built = build(*model_, inputs, build_options, *generic);
     if (!built) return built.error();
-    if (built->rest) takes_generic_ = false;
+    if (built->rest) generics_.give_up();
     if (auto fits = check_memory(*built, run.request.limits.memory); !fits) return fits.error();
     kept_plans_->give_up_beyond(run.request.limits.memory, memory_bytes(*built));
     Entry entry;
@@ -369,10 +348,7 @@ Result<std::vector<NamedValue>> Planned::run(const std::vector<NamedValue>& give
     if (!more) return more.error();
     std::move(more->begin(), more->end(), std::back_inserter(results));
   }
-  if (entry.alone) {
-    if (planned_alone_.size() == 2) planned_alone_.erase(planned_alone_.begin());
-    planned_alone_.push_back(*std::exchange(entry.alone, std::nullopt));
-  }
+  if (entry.alone) generics_.note_run(*std::exchange(entry.alone, std::nullopt));
   // Outputs in the order of the model, an output that is an input among them.
   const ValuesByName computed(results);
   std::vector<NamedValue> ordered;

@@ -110,9 +110,8 @@ class Planned {
     std::string key;
     std::unique_ptr<Executable> ready;
     std::unique_ptr<Planned> rest;
-    std::optional<std::vector<InputSizes>>
-        alone;              ///< of its first run, which is to come, where no generic model is behind it
-    std::uint64_t use = 0;  ///< when it was used last
+    std::optional<std::vector<InputSizes>> alone;  ///< until it has run, where it was made from the model
+    std::uint64_t use = 0;                         ///< when it was used last
     bool runs = false;
   };
 
@@ -120,10 +119,6 @@ class Planned {
   /// `run`: which asks, and whose limits hold while a plan is made; one that needs more memory is not made ready.
   Result<Entry*> entry_for(const std::vector<NamedValue>& given, const PlannedRun& run);
   BuildOptions build_options(const PlannedRun& run) const;
-  /// What the plan for such inputs is made from; null for the model. It is made where the last two runs of the model's plans have a pattern that
-  /// these inputs fit.
-  Result<std::shared_ptr<const GenericModel>> generic_for(std::span<const NamedValue> given,
-                                                          const BuildOptions& options);
   /// As often as the backend refuses further nodes. Other plans are given up where memory is short.
   Result<Entry> make_entry(const std::vector<NamedValue>& given, const PlannedRun& run);
   Result<std::vector<Value>> run_ready(Entry& entry, std::span<const Value> inputs, const PlannedRun& run);
@@ -136,10 +131,7 @@ class Planned {
   bool is_rest_;
   std::size_t made_ = 0;
   std::list<Entry> entries_;  ///< the last used first
-  bool takes_generic_ = true;
-  std::vector<std::vector<InputSizes>>
-      planned_alone_;  ///< the sizes of the last two runs that went well with plans of the model
-  std::vector<std::shared_ptr<const GenericModel>> generics_;  ///< the last used first
+  GenericModels generics_;
 };
 
 /// A session of a backend that runs plans.

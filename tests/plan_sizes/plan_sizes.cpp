@@ -1,7 +1,7 @@
 // A session that runs with one size after the other makes the plans that a session of its own would make for each, and computes the same.
-//   plan_sizes [--outputs] CASE.txt...            "model FILE", then a line of named sizes for each run: "past=7 total=8"; before it "generic " where the
+//   plan_sizes [--backend cuda] [--outputs] CASE.txt...            "model FILE", then a line of named sizes for each run: "past=7 total=8"; before it "generic " where the
 //                                                 plan comes from a generic model, "refused " where both sessions have to say the same error
-//   plan_sizes [--outputs] --given MODEL A.npz... the inputs of each run
+//   plan_sizes [--backend cuda] [--outputs] --given MODEL A.npz... the inputs of each run
 // --outputs: steps may differ, since passes run twice over the nodes of a generic model and may join more of them, and any run may be refused.
 // From the third run on plans are made from a generic model (libonnxkit/plan/generic_model.h) where a pattern fits.
 #include <fmt/core.h>
@@ -113,6 +113,8 @@ bool same_bytes(const Value& a, const Value& b) {
 
 class Cases {
  public:
+  explicit Cases(const std::string& backend) : backend_(all_backends().find(backend, {})->make({})) {}
+
   int passed = 0, failed = 0;
   bool only_outputs = false;
   int refused = 0;  ///< by both sessions with the same words
@@ -167,7 +169,7 @@ class Cases {
     ++passed;
   }
 
-  std::unique_ptr<exec::Backend> backend_ = all_backends().find("cpu", {})->make({});
+  std::unique_ptr<exec::Backend> backend_;
 };
 
 void check_case(Cases& cases, const fs::path& path) {
@@ -214,7 +216,12 @@ void check_given(Cases& cases, const std::vector<std::string>& words) {
 
 int main(int argc, char** argv) {
   std::vector<std::string> words(argv + 1, argv + argc);
-  onnxkit::Cases cases;
+  std::string backend = "cpu";
+  if (words.size() > 1 && words[0] == "--backend") {
+    backend = words[1];
+    words.erase(words.begin(), words.begin() + 2);
+  }
+  onnxkit::Cases cases(backend);
   if (!words.empty() && words[0] == "--outputs") {
     cases.only_outputs = true;
     words.erase(words.begin());
