@@ -42,6 +42,7 @@ Result<std::unique_ptr<plan::Executable>> ReadyPlan::make(plan::Plan plan, Share
     if (!make)
       return make_error("not-supported",
                         fmt::format("the backend cpu has no kernel for steps of the kind {}", step.kind.name));
+    preparation.packs_anew = false;
     auto kernel = make(step, preparation);
     if (!kernel) return kernel.error();
     ready->kernels_.push_back(*std::move(kernel));
@@ -71,8 +72,9 @@ void ReadyPlan::release_packed(const Preparation& preparation, const plan::Step&
     const plan::Buffer& buffer = plan_.buffers[view.buffer];
     if (buffer.home != Home::constant || preparation.packed_reads[view.buffer] != reads[view.buffer]) continue;
     const auto bytes = plan_.constants[buffer.index].bytes();
-    for (const auto& file : plan_.files)
-      forget_pages(*file, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+    for (const auto& file : plan_.files) {
+      if (preparation.packs_anew) forget_pages(*file, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+    }
     plan_.constants[buffer.index] = Tensor();
   }
 }

@@ -120,6 +120,7 @@ struct Preparation {
   const exec::LoadOptions& options;
   std::vector<std::uint32_t> packed_reads;  ///< by buffer: inputs of steps that need it no longer
   std::uint64_t packed_bytes = 0;           ///< of all that kernels hold so far
+  bool packs_anew = false;                  ///< something was packed, not found, so that its pages are in memory
   std::unordered_map<std::string, PackedWeights::Floats> packed_here = {};  ///< what steps of this plan use, by names
 
   /// What was packed under this name for this plan, or for another one of the session, else what `pack` makes.
@@ -127,7 +128,10 @@ struct Preparation {
   PackedWeights::Floats pack_once(const WeightKey& key, Pack pack) {
     PackedWeights::Floats& floats = packed_here[key.name];
     if (floats) return floats;
-    floats = packed.get(key.is_lasting ? key.name : std::string(), std::move(pack));
+    floats = packed.get(key.is_lasting ? key.name : std::string(), [&] {
+      packs_anew = true;
+      return pack();
+    });
     packed_bytes += floats->bytes();
     return floats;
   }
