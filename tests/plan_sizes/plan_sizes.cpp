@@ -18,12 +18,10 @@
 #include <vector>
 
 #include "libonnxkit/backends/backends.h"
-#include "libonnxkit/base/system/mapped_file.h"
+#include "libonnxkit/formats/frame/load.h"
 #include "libonnxkit/inputs/files/value_file.h"
 #include "libonnxkit/inputs/generate.h"
 #include "libonnxkit/spec/op_table.h"
-#include "libonnxkit/wire/binary/reader.h"
-#include "libonnxkit/wire/text.h"
 
 namespace onnxkit {
 namespace {
@@ -37,15 +35,10 @@ struct Run {
 };
 
 Result<ir::Model> read(const fs::path& path) {
-  if (path.extension() == ".onnxtxt") {
-    std::ifstream file(path);
-    return wire::parse_text(std::string(std::istreambuf_iterator<char>(file), {}), path.string());
-  }
-  const auto file = MappedFile::open(path);
-  if (!file) return file.error();
-  auto model = wire::read_binary(*file);
-  if (model) model->path = path;
-  return model;
+  const auto source = formats::open_source(path);
+  if (!source) return source.error();
+  ReadReport report;
+  return formats::load_model(*source, {}, report);
 }
 
 /// The inputs for sizes such as "past=7 total=8".
