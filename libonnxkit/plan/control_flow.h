@@ -29,7 +29,7 @@ class Body {
   std::optional<std::string> on_reference() const;
 
  private:
-  static constexpr std::size_t most_plans_of_a_body = 16;
+  static constexpr std::size_t most_plans_of_a_body = 16;  ///< that no generic model is behind
 
   std::string title_;
   PlannedOptions options_;  ///< of the model, with the body as it was written

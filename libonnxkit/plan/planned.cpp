@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include <fmt/core.h>
@@ -187,7 +188,7 @@ Result<Planned::Entry*> Planned::entry_for(const std::vector<NamedValue>& given,
   if (entries_.size() == most_plans) give_up_oldest();
   auto made = make_entry(given, run);
   if (!made) return made.error();
-  ++made_;
+  if (!made->ready->plan().generic) ++made_;
   made->key = key;
   made->use = kept_plans_->next_use();
   entries_.push_front(*std::move(made));
@@ -395,6 +396,8 @@ std::optional<exec::PlanReport> PlannedSession::plan_report() const {
   exec::PlanReport report;
   planned_->report(report);
   report.notes.insert(report.notes.end(), options_.notes.begin(), options_.notes.end());
+  std::unordered_set<std::string> known;  // plans of several sizes say the same
+  std::erase_if(report.notes, [&](const std::string& note) { return !known.insert(note).second; });
   return report;
 }
 

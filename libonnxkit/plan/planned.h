@@ -93,7 +93,7 @@ class Planned {
   void report(exec::PlanReport& report, const std::string& of = "the model") const;
   /// Adds to the nodes that steps cover those of the model in whose place passes put them.
   void add_replaced_nodes(std::vector<exec::StepTime>& steps) const;
-  /// So far, the rests of models among them.
+  /// So far from the model as it is, not from a generic one, the rests of models among them.
   std::size_t plans_made() const;
   /// Makes the plan for such inputs, within the limits of this run.
   Result<void> prepare(const std::vector<NamedValue>& given, const PlannedRun& run);
