@@ -13,7 +13,7 @@
 namespace onnxkit::plan {
 namespace {
 
-constexpr std::int64_t least = 2;  // axes of size 1 are broadcast, those of 0 have nothing
+constexpr std::int64_t least_changing = 2;  // axes of size 1 are broadcast, those of 0 have nothing
 
 bool differs_in_sizes_only(const InputSizes& a, const InputSizes& b) {
   return a.name == b.name && a.type == b.type && a.dims.size() == b.dims.size();
@@ -44,7 +44,7 @@ std::optional<SizePattern> SizePattern::between(std::span<const InputSizes> a, s
     for (std::size_t axis = 0; axis < a[input].dims.size(); ++axis) {
       const std::int64_t before = a[input].dims[axis], now = b[input].dims[axis];
       if (before == now) continue;
-      if (before < least || now < least) return std::nullopt;
+      if (before < least_changing || now < least_changing) return std::nullopt;
       const auto [known, is_new] = symbols.try_emplace(now - before, Symbol{symbols.size(), before});
       known->second.smallest = std::min(known->second.smallest, before);
       pattern.axes_.push_back({.input = input, .axis = axis, .symbol = known->second.index, .offset = now - before});
@@ -53,7 +53,7 @@ std::optional<SizePattern> SizePattern::between(std::span<const InputSizes> a, s
   if (symbols.empty()) return std::nullopt;
   pattern.symbols_ = symbols.size();
   for (Axis& axis : pattern.axes_)
-    axis.offset = a[axis.input].dims[axis.axis] - symbols.at(axis.offset).smallest + least;
+    axis.offset = a[axis.input].dims[axis.axis] - symbols.at(axis.offset).smallest + least_changing;
   return pattern;
 }
 

@@ -15,24 +15,24 @@ namespace {
 
 ir::DeclaredType declared_type(ir::Model& model, const Value& value) {
   ir::DeclaredType type;
-  using Kind = ir::DeclaredType::Kind;
+  using TypeKind = ir::DeclaredType::Kind;
   if (value.kind == ValueKind::tensor) {
-    type.kind = Kind::tensor;
+    type.kind = TypeKind::tensor;
     type.elem_type = static_cast<std::int32_t>(value.tensor.type());
     type.shape.emplace();
     for (const std::int64_t size : value.tensor.dims()) type.shape->dims.emplace_back().value = size;
     return type;
   }
-  type.kind = value.kind == ValueKind::optional ? Kind::optional
-              : value.kind == ValueKind::map    ? Kind::map
-                                                : Kind::sequence;
+  type.kind = value.kind == ValueKind::optional ? TypeKind::optional
+              : value.kind == ValueKind::map    ? TypeKind::map
+                                                : TypeKind::sequence;
   if (value.kind == ValueKind::map) type.key_type = static_cast<std::int32_t>(value.tensor.type());
   ir::DeclaredType element;
   if (!value.items.empty()) {
     element = declared_type(model, value.items.front());
     if (element.shape && value.kind == ValueKind::sequence) element.shape.reset();
   } else {
-    element.kind = Kind::tensor;
+    element.kind = TypeKind::tensor;
     element.elem_type = static_cast<std::int32_t>(value.declared);
   }
   type.element = std::make_unique<ir::DeclaredType>(std::move(element));
@@ -41,10 +41,10 @@ ir::DeclaredType declared_type(ir::Model& model, const Value& value) {
 
 /// Of a list or an optional value without items the declaration tells what could be in it.
 bool says_more(const ir::ValueInfo& input, const Value& value) {
-  using Kind = ir::DeclaredType::Kind;
+  using TypeKind = ir::DeclaredType::Kind;
   if (!value.items.empty() || !input.type || !input.type->element) return false;
-  return (value.kind == ValueKind::sequence && input.type->kind == Kind::sequence) ||
-         (value.kind == ValueKind::optional && input.type->kind == Kind::optional);
+  return (value.kind == ValueKind::sequence && input.type->kind == TypeKind::sequence) ||
+         (value.kind == ValueKind::optional && input.type->kind == TypeKind::optional);
 }
 
 bool is_small_integer(const Value& value) {
