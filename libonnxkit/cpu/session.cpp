@@ -72,8 +72,9 @@ void ReadyPlan::release_packed(const Preparation& preparation, const plan::Step&
     const plan::Buffer& buffer = plan_.buffers[view.buffer];
     if (buffer.home != Home::constant || preparation.packed_reads[view.buffer] != reads[view.buffer]) continue;
     const auto bytes = plan_.constants[buffer.index].bytes();
-    for (const auto& file : plan_.files) {
-      if (preparation.packs_anew) forget_pages(*file, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+    if (preparation.packs_anew) {
+      for (const auto& file : plan_.files)
+        forget_pages(*file, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
     }
     plan_.constants[buffer.index] = Tensor();
   }

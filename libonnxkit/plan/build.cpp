@@ -212,11 +212,7 @@ Result<Plan> build(const ir::Model& model, std::span<const NamedValue> inputs, c
   plan->open = std::move(open);
   plan->files = subject->files();
   subject->release_constants();
-  if (generic) {
-    const auto files = generic->subject->files();
-    plan->files.insert(plan->files.end(), files.begin(), files.end());
-    plan->generic = generic;
-  }
+  plan->generic = generic;
   plan->owner = subject;
   return plan;
 }

@@ -18,10 +18,13 @@ namespace {
 
 constexpr std::int64_t most_bytes = std::int64_t{256} << 20;  // of all that one round makes
 
-/// A small tensor whose content inference knows, as shape arithmetic has it.
+/// Of a small tensor whose content inference knows, as shape arithmetic has it.
+std::optional<std::vector<std::int64_t>> known_integers(const checker::ValueInfo& info) {
+  return info.value && info.type.elem == ElementType::int64 ? info.value->constants() : std::nullopt;
+}
+
 std::optional<Tensor> known_content(const checker::ValueInfo& info) {
-  if (!info.value || info.type.elem != ElementType::int64) return std::nullopt;
-  const auto numbers = info.value->constants();
+  const auto numbers = known_integers(info);
   if (!numbers) return std::nullopt;
   std::vector<std::byte> bytes(numbers->size() * sizeof(std::int64_t));
   if (!bytes.empty()) std::memcpy(bytes.data(), numbers->data(), bytes.size());
@@ -68,8 +71,7 @@ class Folding {
     for (const ir::Node& node : graph_.nodes) {
       for (const ir::ValueId id : node.outputs) {
         if (id == ir::ValueId::none || subject_.uses().is_output(id) || !subject_.uses().is_used(id)) continue;
-        const checker::ValueInfo& info = subject_.info(id);
-        known_[ir::index_of(id)] = info.value && info.type.elem == ElementType::int64 && info.value->constants();
+        known_[ir::index_of(id)] = known_integers(subject_.info(id)).has_value();
       }
     }
   }
