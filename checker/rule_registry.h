@@ -26,6 +26,8 @@ struct RuleContext {
   const InferredModel* inferred = nullptr;  ///< null for rules that run before inference
   const ExternalBytes& external_bytes;
   Collector& collector;
+  /// Operators that a runtime adds to a domain of the standard (OpSchema::added_by) are none of the faults: for whatever runs the model.
+  bool accepts_additions = false;
 
   Location at(const ir::GraphScope& scope) const;
   Location at(const ir::GraphScope& scope, std::size_t node) const;

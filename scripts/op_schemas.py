@@ -62,6 +62,7 @@ class Operator:
     has_function_body: bool = False
     non_deterministic: bool = False
     meaning_change: str = ""
+    added_by: str = ""  # the runtime, where the domain's standard does not have this version
 
     def sort_key(self):
         return self.domain, self.name, self.since
@@ -153,6 +154,7 @@ def add_meaning_changes(operators, path=SPEC / "meaning_changes.yaml"):
 def read_pack(path):
     """The operators of a YAML schema pack (see docs/schemas.md). The pack is ours, so its form is taken on trust."""
     pack = yaml.safe_load(path.read_text())
+    domain = "" if pack["domain"] == "ai.onnx" else pack["domain"]
 
     def parameter(entry):
         arity = "optional" if entry.get("optional") else "variadic" if "variadic" in entry else "single"
@@ -165,7 +167,7 @@ def read_pack(path):
     def operator(entry):
         parameters = {side: [parameter(p) for p in entry.get(side, [])] for side in ("inputs", "outputs")}
         types = [(name, sorted_types(types)) for name, types in entry.get("types", {}).items()]
-        return Operator(pack["domain"], entry["name"], entry.get("since_version", 1), parameters["inputs"], parameters["outputs"],
+        return Operator(domain, entry["name"], entry.get("since_version", 1), parameters["inputs"], parameters["outputs"],
                         [attribute(name, a) for name, a in sorted(entry.get("attributes", {}).items())],
                         with_inline_types(types, parameters["inputs"] + parameters["outputs"]),
                         **{flag: entry.get(flag, False) for flag in FLAGS}, meaning_change=entry.get("meaning_change", ""))

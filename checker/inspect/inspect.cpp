@@ -176,7 +176,7 @@ class Inspector {
   void add_schema(NodeSummary& summary, const ir::Node& node, const ir::GraphScope& scope) const {
     const std::string_view domain = ir::canonical_domain(node.domain);
     const auto opset = scope.opset(domain);
-    const spec::OpSchema* schema = opset ? table_.find(domain, node.op_type, *opset) : nullptr;
+    const spec::OpSchema* schema = opset ? table_.find_with_additions(domain, node.op_type, *opset) : nullptr;
     if (!schema) return;
     summary.version = schema->since_version;
     const auto name_of = [](const spec::FormalParameter* parameter) {

@@ -95,10 +95,16 @@ void infer_layer(InferContext& context) {
   context.set_shape(2, std::move(statistics));
 }
 
+/// SimplifiedLayerNormalization gives the reciprocal root of the mean square as well.
 void infer_rms(InferContext& context) {
   context.copy_shape(0, 0);
-  if (!first_normalized_axis(context)) return;
-  require_broadcast_to(context, 1, *context.input_shape(0), "the scale does not match the normalized axes");
+  set_elem_from_attribute(context, 1, "stash_type", ElementType::float32);
+  const auto axis = first_normalized_axis(context);
+  if (!axis) return;
+  Shape statistics = *context.input_shape(0);
+  require_broadcast_to(context, 1, statistics, "the scale does not match the normalized axes");
+  for (std::size_t i = *axis; i < statistics.size(); ++i) statistics[i] = 1;
+  context.set_shape(1, std::move(statistics));
 }
 
 void infer_lp(InferContext& context) {
@@ -131,7 +137,8 @@ void register_normalization(InferRegistry& registry) {
   registry.add("GroupNormalization", versions(18, 20), infer_group_18);
   registry.add("GroupNormalization", since(21), infer_group_21, {.type_attributes = {"stash_type"}});
   registry.add("LayerNormalization", all_versions(), infer_layer, {.type_attributes = {"stash_type"}});
-  registry.add("RMSNormalization", all_versions(), infer_rms, {.type_attributes = {"stash_type"}});
+  for (const char* op : {"RMSNormalization", "SimplifiedLayerNormalization"})
+    registry.add(op, all_versions(), infer_rms, {.type_attributes = {"stash_type"}});
   registry.add("LpNormalization", all_versions(), infer_lp);
   registry.add("MeanVarianceNormalization", all_versions(), infer_mean_variance);
   registry.add("LRN", all_versions(), infer_lrn);

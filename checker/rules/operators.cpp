@@ -57,6 +57,7 @@ class OperatorRule {
     if (!opset) return report_missing_import(scope, n, domain);
     if (function) return;
     if (!schema || context_.table.is_removed(*schema)) return report_unknown(scope, n, domain, *opset, schema);
+    if (!schema->added_by.empty() && !context_.accepts_additions) report_addition(scope, n, *opset, *schema);
     if (schema->deprecated) report_deprecated(scope, n, *schema);
     check_inputs(scope, n, *schema);
     check_outputs(scope, n, *schema);
@@ -102,6 +103,29 @@ class OperatorRule {
                      {}, {}, fmt::format("upgrade to opset {}", newest->since_version));
   }
 
+  /// The operator is not of the standard, or is not yet in this opset, but a runtime has it there.
+  void report_addition(const ir::GraphScope& scope, std::size_t n, std::int64_t opset, const spec::OpSchema& schema) {
+    const std::string op = ir::qualified_op(scope.graph->nodes[n]);
+    const std::string domain = domain_name(schema.domain);
+    const auto versions = context_.table.versions(schema.domain, schema.name);
+    if (!versions.empty()) return report_too_new(scope, n, opset, *versions.front(), schema.added_by);
+    context_.error("unknown-operator", context_.at(scope, n),
+                   fmt::format("{} is an operator of {}, not of the standard's {}", op, schema.added_by, domain),
+                   "an operator of the imported opset", op,
+                   fmt::format("the model runs on {} only; ops {} shows the operator", schema.added_by, schema.name));
+  }
+
+  void report_too_new(const ir::GraphScope& scope, std::size_t n, std::int64_t opset, const spec::OpSchema& first,
+                      std::string_view added_by) {
+    const std::string op = ir::qualified_op(scope.graph->nodes[n]);
+    const std::string only = added_by.empty() ? std::string() : fmt::format("; only {} has it there", added_by);
+    context_.error("operator-too-new", context_.at(scope, n),
+                   fmt::format("{} was added in opset {}, but the {} imports opset {}{}", op, first.since_version,
+                               scope.function ? "function" : "model", opset, only),
+                   fmt::format("an operator of opset {} of {}", opset, domain_name(first.domain)), op,
+                   fmt::format("upgrade to opset {}", first.since_version));
+  }
+
   void report_unknown(const ir::GraphScope& scope, std::size_t n, std::string_view domain, std::int64_t opset,
                       const spec::OpSchema* removed) {
     const ir::Node& node = scope.graph->nodes[n];
@@ -115,14 +139,7 @@ class OperatorRule {
                      "an earlier opset, or the operator that replaced it");
       return;
     }
-    if (!versions.empty()) {
-      context_.error("operator-too-new", location,
-                     fmt::format("{} was added in opset {}, but the {} imports opset {}", op,
-                                 versions.front()->since_version, scope.function ? "function" : "model", opset),
-                     fmt::format("an operator of opset {} of {}", opset, domain_name(domain)), op,
-                     fmt::format("upgrade to opset {}", versions.front()->since_version));
-      return;
-    }
+    if (!versions.empty()) return report_too_new(scope, n, opset, *versions.front(), {});
     if (function_domains_.contains(domain)) {
       context_.error("function-missing", location,
                      fmt::format("the model has functions of domain {}, but none with this name", quote(domain)),

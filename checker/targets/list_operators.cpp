@@ -60,6 +60,7 @@ OpVersion version_of(const spec::OpSchema& schema, const spec::OpSchema* before,
   if (next) version.until = next->since_version - 1;
   version.deprecated = schema.deprecated;
   version.experimental = schema.experimental;
+  version.added_by = schema.added_by;
   version.has_function_body = schema.has_function_body;
   version.non_deterministic = schema.non_deterministic;
   version.inputs = parameters_of(schema, schema.inputs);
@@ -77,9 +78,13 @@ using Profiles = std::vector<std::shared_ptr<const TargetProfile>>;
 
 OpInfo info_of(const spec::OpTable& table, const Profiles& profiles, std::string_view domain, std::string_view name) {
   OpInfo info{shown_domain(domain), std::string(name), {}};
-  const auto versions = table.versions(domain, name);
+  auto versions = table.additions(domain, name);
+  const std::size_t added = versions.size();
+  const auto standard = table.versions(domain, name);
+  versions.insert(versions.end(), standard.begin(), standard.end());
   for (std::size_t i = 0; i < versions.size(); ++i) {
-    info.versions.push_back(version_of(*versions[i], i > 0 ? versions[i - 1] : nullptr,
+    const bool is_first = i == 0 || i == added;
+    info.versions.push_back(version_of(*versions[i], is_first ? nullptr : versions[i - 1],
                                        i + 1 < versions.size() ? versions[i + 1] : nullptr));
     OpVersion& version = info.versions.back();
     version.removed = table.is_removed(*versions[i]);

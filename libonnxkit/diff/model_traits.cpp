@@ -57,7 +57,7 @@ std::optional<std::string> constant_text(const ir::GraphScope& scope, std::strin
 void add_quantizer(const ir::GraphScope& scope, const ir::Node& node, const spec::OpTable& table,
                    std::set<std::string>& quantizers) {
   const spec::OpSchema* schema =
-      table.find(node.domain.view(), node.op_type, scope.opset(node.domain.view()).value_or(0));
+      table.find_with_additions(node.domain.view(), node.op_type, scope.opset(node.domain.view()).value_or(0));
   bool has_scale = false;
   for (std::size_t i = 0; schema && i < node.inputs.size(); ++i) {
     const spec::FormalParameter* input = schema->input_at(i);

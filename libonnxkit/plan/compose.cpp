@@ -141,16 +141,29 @@ View squared(LowerCall& call, const View& x) {
   return result;
 }
 
-Statistics statistics_over(LowerCall& call, const View& view, const std::vector<bool>& goes) {
+namespace {
+
+/// Axes that go keep one element.
+View mean_over(LowerCall& call, const View& view, const std::vector<bool>& goes) {
   Dims kept = view.dims;
   for (std::size_t i = 0; i < kept.size(); ++i) {
     if (goes[i]) kept[i] = 1;
   }
+  return reshaped(reduced(call, Reduction::mean, view, goes), kept);
+}
+
+}  // namespace
+
+Statistics statistics_over(LowerCall& call, const View& view, const std::vector<bool>& goes) {
   Statistics found;
-  found.mean = reshaped(reduced(call, Reduction::mean, view, goes), kept);
+  found.mean = mean_over(call, view, goes);
   found.centered = subtracted(call, view, found.mean);
-  found.variance = reshaped(reduced(call, Reduction::mean, squared(call, found.centered), goes), kept);
+  found.variance = mean_over(call, squared(call, found.centered), goes);
   return found;
+}
+
+Statistics squares_over(LowerCall& call, const View& view, const std::vector<bool>& goes) {
+  return {.mean = {}, .variance = mean_over(call, squared(call, view), goes), .centered = view};
 }
 
 namespace {

@@ -45,6 +45,8 @@ struct Statistics {
   View mean, variance, centered;
 };
 Statistics statistics_over(LowerCall& call, const View& view, const std::vector<bool>& goes);
+/// The same around 0: the mean is left out, the variance is the mean of the squares.
+Statistics squares_over(LowerCall& call, const View& view, const std::vector<bool>& goes);
 /// x [n, c, ...] of float32 or float64, normalised within groups of channels, times input 1 plus input 2 by channel; nothing where the sizes do not fit.
 std::optional<View> normalized_groups(LowerCall& call, const View& x, std::int64_t groups);
 /// Where the greatest or the least number is along an axis, which keeps one element: the first or the last of equal ones; a NaN is either.

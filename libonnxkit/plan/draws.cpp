@@ -21,7 +21,7 @@ bool Draws::node_draws(const ir::Node& node, const Imports& imports) const {
   if (has_graphs) return found;  // schemas say of If and Loop that their graphs may
   const std::string_view domain = ir::canonical_domain(node.domain);
   const auto opset = ir::opset_of(imports, domain);
-  const spec::OpSchema* schema = opset ? table_.find(domain, node.op_type, *opset) : nullptr;
+  const spec::OpSchema* schema = opset ? table_.find_with_additions(domain, node.op_type, *opset) : nullptr;
   return schema && schema->non_deterministic;
 }
 

@@ -73,7 +73,7 @@ bool Subject::has_one_reader(ir::ValueId id) const { return !uses_->is_output(id
 const spec::OpSchema* Subject::schema(const ir::Node& node) const {
   const std::string_view domain = ir::canonical_domain(node.domain);
   const auto opset = ir::opset_of(model_.opset_imports, domain);
-  return opset ? table_->find(domain, node.op_type, *opset) : nullptr;
+  return opset ? table_->find_with_additions(domain, node.op_type, *opset) : nullptr;
 }
 
 ElementType Subject::type(ir::ValueId id) const {

@@ -33,7 +33,8 @@ std::optional<std::string> fault_of(const ir::Model& model, const spec::OpTable&
                                .scopes = scopes,
                                .inferred = nullptr,
                                .external_bytes = bytes,
-                               .collector = collector};
+                               .collector = collector,
+                               .accepts_additions = true};
   checker::rule_registry().run(checker::Stage::structure, context);
   checker::rule_registry().run(checker::Stage::operators, context);
   return first_fault(collector);

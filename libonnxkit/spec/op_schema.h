@@ -140,6 +140,9 @@ struct OpSchema {
   std::span<const AttributeSchema> attributes = {};  ///< sorted by name
   std::span<const TypeConstraint> constraints = {};
   bool has_subgraph = false;  ///< some attribute is a graph
+  /// The runtime that defines this version in a domain of the ONNX standard, which does not have it: "ONNX Runtime" for
+  /// SimplifiedLayerNormalization of ai.onnx. Empty for versions of the standard, and in all other domains.
+  std::string_view added_by = {};
   /// What this version changed in meaning where signatures do not show it; several joined by "; ". Often empty.
   std::string_view meaning_change = {};
 

@@ -32,9 +32,12 @@ constexpr std::uint32_t map_string_int64 = 8, map_string_float = 16, map_string_
 
 #include "libonnxkit/spec/table/op_table.inc"
 
+constexpr bool is_of_standard(const OpSchema& schema) { return schema.added_by.empty(); }
+
 constexpr std::size_t official_count() {
   std::size_t n = 0;
-  for (const DomainTable& table : tables) n += table.official ? table.schemas.size() : 0;
+  for (const DomainTable& table : tables)
+    if (table.official) n += std::ranges::count_if(table.schemas, is_of_standard);
   return n;
 }
 
@@ -42,7 +45,7 @@ constexpr auto official = [] {
   std::array<OpSchema, official_count()> all;
   auto out = all.begin();
   for (const DomainTable& table : tables)
-    if (table.official) out = std::copy(table.schemas.begin(), table.schemas.end(), out);
+    if (table.official) out = std::ranges::copy_if(table.schemas, out, is_of_standard).out;
   return all;
 }();
 
@@ -64,6 +67,22 @@ std::span<const OpSchema> versions_in(std::span<const OpSchema> schemas, std::st
   return {first, last};
 }
 
+/// What a runtime adds to an operator is older than the standard's versions, as scripts/gen_op_spec sees to.
+struct Versions {
+  std::span<const OpSchema> added, standard;
+};
+
+Versions parted(std::span<const OpSchema> versions) {
+  const auto first = std::ranges::find_if(versions, generated::is_of_standard);
+  const auto added = static_cast<std::size_t>(first - versions.begin());
+  return {versions.first(added), versions.subspan(added)};
+}
+
+const OpSchema* newest_at(std::span<const OpSchema> versions, std::int64_t opset) {
+  const auto next = std::ranges::upper_bound(versions, opset, {}, &OpSchema::since_version);
+  return next == versions.begin() ? nullptr : &*std::prev(next);
+}
+
 /// Versions by name, of every built-in domain. Rules ask for an operator about ten times for each node, and bisection compares names
 /// that differ at their ends.
 class BuiltinIndex {
@@ -73,22 +92,22 @@ class BuiltinIndex {
       ByName& names = domains_.emplace_back();
       for (auto at = table.schemas.begin(); at != table.schemas.end();) {
         const std::span<const OpSchema> versions = versions_in({at, table.schemas.end()}, at->name);
-        names.emplace(at->name, versions);
+        names.emplace(at->name, parted(versions));
         at += std::ssize(versions);
       }
     }
   }
 
-  std::span<const OpSchema> versions(std::string_view domain, std::string_view name) const {
+  Versions versions(std::string_view domain, std::string_view name) const {
     const DomainTable* table = builtin_domain(domain);
     if (!table) return {};
     const ByName& names = domains_[static_cast<std::size_t>(table - builtin_domains().data())];
     const auto found = names.find(name);
-    return found != names.end() ? found->second : std::span<const OpSchema>();
+    return found != names.end() ? found->second : Versions();
   }
 
  private:
-  using ByName = std::unordered_map<std::string_view, std::span<const OpSchema>>;
+  using ByName = std::unordered_map<std::string_view, Versions>;
   std::vector<ByName> domains_;  ///< in the order of builtin_domains()
 };
 
@@ -124,10 +143,11 @@ struct OpTable::State {
   std::deque<SchemaPack> packs;  ///< newest first
 
   /// All versions of an operator from the source that has precedence.
-  std::span<const OpSchema> versions(std::string_view domain, std::string_view name) const {
+  Versions versions(std::string_view domain, std::string_view name) const {
     for (const SchemaPack& pack : packs)
       if (pack.domain() == domain)
-        if (const auto found = versions_in(pack.schemas(), name); !found.empty()) return found;
+        if (const auto found = versions_in(pack.schemas(), name); !found.empty())
+          return {.added = {}, .standard = found};
     return builtin_index().versions(domain, name);
   }
 };
@@ -146,19 +166,30 @@ bool OpTable::knows_domain(std::string_view domain) const {
 }
 
 const OpSchema* OpTable::find(std::string_view domain, std::string_view name, std::int64_t opset) const {
-  const auto all = state_->versions(ir::canonical_domain(domain), name);
-  const auto next = std::ranges::upper_bound(all, opset, {}, &OpSchema::since_version);
-  return next == all.begin() ? nullptr : &*std::prev(next);
+  return newest_at(state_->versions(ir::canonical_domain(domain), name).standard, opset);
+}
+
+const OpSchema* OpTable::find_with_additions(std::string_view domain, std::string_view name, std::int64_t opset) const {
+  const Versions versions = state_->versions(ir::canonical_domain(domain), name);
+  const OpSchema* standard = newest_at(versions.standard, opset);
+  return standard ? standard : newest_at(versions.added, opset);
 }
 
 std::vector<const OpSchema*> OpTable::versions(std::string_view domain, std::string_view name) const {
   std::vector<const OpSchema*> result;
-  for (const OpSchema& schema : state_->versions(ir::canonical_domain(domain), name)) result.push_back(&schema);
+  for (const OpSchema& schema : state_->versions(ir::canonical_domain(domain), name).standard)
+    result.push_back(&schema);
+  return result;
+}
+
+std::vector<const OpSchema*> OpTable::additions(std::string_view domain, std::string_view name) const {
+  std::vector<const OpSchema*> result;
+  for (const OpSchema& schema : state_->versions(ir::canonical_domain(domain), name).added) result.push_back(&schema);
   return result;
 }
 
 bool OpTable::is_removed(const OpSchema& schema) const {
-  return schema.deprecated && state_->versions(schema.domain, schema.name).back().deprecated;
+  return schema.deprecated && state_->versions(schema.domain, schema.name).standard.back().deprecated;
 }
 
 std::vector<std::string_view> OpTable::operators(std::string_view domain) const {

@@ -25,7 +25,8 @@ struct DomainTable {
   std::string_view domain;
   std::int32_t newest_opset;
   bool official;  ///< part of the ONNX standard; else a schema pack that comes with the library (com.microsoft)
-  std::span<const OpSchema> schemas;  ///< sorted by (name, since_version)
+  std::span<const OpSchema>
+      schemas;  ///< sorted by (name, since_version), those that runtimes add among them (OpSchema::added_by)
 };
 /// All of them, sorted by domain.
 std::span<const DomainTable> builtin_domains();
@@ -44,15 +45,19 @@ class OpTable {
   /// compiled-in schemas.
   void add(SchemaPack pack);
   bool knows_domain(std::string_view domain) const;
-  /// The version in force at `opset`: greatest since_version <= opset; null when the operator did not exist yet or at all.
+  /// The version of the standard, or of a pack, in force at `opset`: greatest since_version <= opset; null when the operator did not exist yet or at all.
   /// A deprecated schema is returned as such.
   const OpSchema* find(std::string_view domain, std::string_view name, std::int64_t opset) const;
-  /// All versions, oldest first.
+  /// As find; where the standard has no version yet, the one that a runtime adds (OpSchema::added_by): for whatever runs or infers.
+  const OpSchema* find_with_additions(std::string_view domain, std::string_view name, std::int64_t opset) const;
+  /// All versions, oldest first, but those that runtimes add.
   std::vector<const OpSchema*> versions(std::string_view domain, std::string_view name) const;
+  /// Those that runtimes add, oldest first; older than all of the standard.
+  std::vector<const OpSchema*> additions(std::string_view domain, std::string_view name) const;
   /// Deprecated, and no later version is in force: from `schema` on the operator is gone. GroupNormalization 18 is deprecated and not gone,
   /// since 21 redefines it.
   bool is_removed(const OpSchema& schema) const;
-  /// Names of all operators of a domain, sorted.
+  /// Names of all operators of a domain, those that runtimes add among them, sorted.
   std::vector<std::string_view> operators(std::string_view domain) const;
   std::vector<std::string_view> domains() const;
 

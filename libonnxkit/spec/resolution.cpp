@@ -22,7 +22,7 @@ ResolvedNode Resolution::resolve(const ir::Node& node, std::span<const ir::Opset
   resolved.opset = ir::opset_of(opsets, node.domain);
   resolved.function = functions_.find(node);
   if (resolved.opset && !resolved.function)
-    resolved.schema = table_->find(ir::canonical_domain(node.domain), node.op_type, *resolved.opset);
+    resolved.schema = table_->find_with_additions(ir::canonical_domain(node.domain), node.op_type, *resolved.opset);
   return resolved;
 }
 

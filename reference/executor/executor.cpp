@@ -26,7 +26,7 @@ const KernelTraits& traits_of(const ir::Node& node, std::span<const ir::OpsetImp
   static const KernelTraits none{};
   const std::string_view domain = ir::canonical_domain(node.domain);
   const auto opset = ir::opset_of(opsets, domain);
-  const spec::OpSchema* schema = opset ? table.find(domain, node.op_type, *opset) : nullptr;
+  const spec::OpSchema* schema = opset ? table.find_with_additions(domain, node.op_type, *opset) : nullptr;
   return schema ? kernel_registry().traits(schema->domain, schema->name, schema->since_version) : none;
 }
 

@@ -222,26 +222,32 @@ NormalizedRows normalize_rows(const KernelContext& context, const Tensor& x, boo
 constexpr auto times_normalization = [](double a, double b) { return a * b; };
 constexpr auto plus_normalization = [](double a, double b) { return a + b; };
 
+/// One number for each row of the input, in the type that stash_type says.
+void give_row_statistic(KernelContext& context, std::size_t output, const Tensor& of_rows) {
+  Dims dims = context.input(0).dims();
+  const auto axis = normalize_axis(context.integer("axis", -1), context.input(0).rank());
+  std::fill(dims.begin() + static_cast<std::ptrdiff_t>(axis), dims.end(), 1);
+  const auto stash = static_cast<ElementType>(context.integer("stash_type", 1));
+  require(domain_of(stash) == Domain::real && stash != ElementType::undefined,
+          "stash_type is not a floating-point type");
+  context.set_output(output, of_rows.reshaped(dims).retyped(stash));
+}
+
 void layer(KernelContext& context) {
   const Tensor& x = context.input(0);
   const NormalizedRows rows = normalize_rows(context, x, true);
   Tensor y = combine(context, rows.y, context.input(1), "scale", times_normalization);
   if (const Tensor* bias = context.find_input(2)) y = combine(context, y, *bias, "bias", plus_normalization);
-  context.set_output(0, y);
-  Dims dims = x.dims();
-  const auto axis = static_cast<std::size_t>(normalize_axis(context.integer("axis", -1), x.rank()));
-  std::fill(dims.begin() + static_cast<std::ptrdiff_t>(axis), dims.end(), 1);
-  const auto stash = static_cast<ElementType>(context.integer("stash_type", 1));
-  require(domain_of(stash) == Domain::real && stash != ElementType::undefined,
-          "stash_type is not a floating-point type");
-  context.set_output(1, rows.mean.reshaped(dims).retyped(stash));
-  context.set_output(2, rows.inverse_deviation.reshaped(dims).retyped(stash));
+  context.set_output(0, y.retyped(context.input(1).type()));
+  give_row_statistic(context, 1, rows.mean);
+  give_row_statistic(context, 2, rows.inverse_deviation);
 }
 
 void rms(KernelContext& context) {
   const Tensor& scale = context.input(1);
-  const Tensor y = normalize_rows(context, context.input(0), false).y;
-  context.set_output(0, combine(context, y, scale, "scale", times_normalization).retyped(scale.type()));
+  const NormalizedRows rows = normalize_rows(context, context.input(0), false);
+  context.set_output(0, combine(context, rows.y, scale, "scale", times_normalization).retyped(scale.type()));
+  if (context.has_output(1)) give_row_statistic(context, 1, rows.inverse_deviation);
 }
 
 /// A row of norm 0 stays 0.
@@ -313,7 +319,8 @@ void register_normalization(KernelRegistry& registry) {
   registry.add("InstanceNormalization", all_versions(), instance, {.noise = noise::over_image});
   registry.add("GroupNormalization", all_versions(), group, {.noise = noise::over_image});
   registry.add("LayerNormalization", all_versions(), layer, {.noise = noise::along_axis});
-  registry.add("RMSNormalization", all_versions(), rms, {.noise = noise::along_axis});
+  for (const char* op : {"RMSNormalization", "SimplifiedLayerNormalization"})
+    registry.add(op, all_versions(), rms, {.noise = noise::along_axis});
   registry.add("LpNormalization", all_versions(), lp, {.noise = noise::along_axis});
   registry.add("MeanVarianceNormalization", all_versions(), mean_variance, {.noise = noise::over_image});
   registry.add("LRN", all_versions(), local_response, {.noise = noise::along_axis});

@@ -13,7 +13,7 @@ void Coverage::add(const ir::Model& model, const spec::OpTable& table, const che
   for (const auto& scope : ir::graph_scopes(model)) {
     for (const ir::Node& node : scope->graph->nodes) {
       const auto opset = scope->opset(node.domain);
-      const spec::OpSchema* schema = opset ? table.find(node.domain, node.op_type, *opset) : nullptr;
+      const spec::OpSchema* schema = opset ? table.find_with_additions(node.domain, node.op_type, *opset) : nullptr;
       if (!schema) continue;
       const bool has_input = !node.inputs.empty() && node.inputs.front() != ir::ValueId::none;
       const checker::ValueInfo* info = has_input ? inferred.find(*scope->graph, node.inputs.front()) : nullptr;

@@ -160,7 +160,7 @@ std::set<std::int64_t> opsets_of(const Case& c, const spec::OpTable& table) {
       opsets.insert(version->since_version);
   }
   for (const std::int64_t end : {c.first_opset, newest}) {
-    const spec::OpSchema* schema = table.find(ir::canonical_domain(c.domain), c.op, end);
+    const spec::OpSchema* schema = table.find_with_additions(ir::canonical_domain(c.domain), c.op, end);
     if (schema && !table.is_removed(*schema) && end >= c.first_opset) opsets.insert(end);
   }
   return opsets;
@@ -213,7 +213,7 @@ void run_case(const std::filesystem::path& file, const Case& c, const spec::OpTa
   const std::set<std::int64_t> opsets = opsets_of(c, table);
   if (opsets.empty()) return fail(totals, file, c.name, fmt::format("{} does not exist in these opsets", c.op));
   for (const std::int64_t opset : opsets) {
-    const spec::OpSchema* schema = table.find(ir::canonical_domain(c.domain), c.op, opset);
+    const spec::OpSchema* schema = table.find_with_additions(ir::canonical_domain(c.domain), c.op, opset);
     if (!schema || table.is_removed(*schema)) continue;
     for (const Case& typed : typed_cases(c, *schema))
       if (totals.seen++ % totals.every == 0) run_typed(file, typed, table, *schema, opset, totals);

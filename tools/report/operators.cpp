@@ -89,6 +89,7 @@ std::string range_text(const OpVersion& version) {
 
 std::string traits_text(const OpVersion& version) {
   std::string text;
+  if (!version.added_by.empty()) text += fmt::format(", of {} only", version.added_by);
   if (version.experimental) text += ", experimental";
   if (version.has_function_body) text += ", a function of other operators";
   if (version.non_deterministic) text += ", not deterministic";
@@ -233,20 +234,22 @@ Json formats_json(const std::vector<OpFormat>& formats) {
 Json version_json(const OpVersion& version) {
   Json types = Json::object();
   for (const OpTypeConstraint& constraint : version.types) types[constraint.name] = constraint.types;
-  return {{"since_version", version.since_version},
-          {"until", version.until ? Json(*version.until) : Json()},
-          {"deprecated", version.deprecated},
-          {"removed", version.removed},
-          {"experimental", version.experimental},
-          {"has_function_body", version.has_function_body},
-          {"non_deterministic", version.non_deterministic},
-          {"inputs", parameters_json(version.inputs)},
-          {"outputs", parameters_json(version.outputs)},
-          {"attributes", attributes_json(version.attributes)},
-          {"types", types},
-          {"changes", changes_json(version.changes)},
-          {"targets", targets_json(version.targets)},
-          {"formats", formats_json(version.formats)}};
+  Json result = {{"since_version", version.since_version},
+                 {"until", version.until ? Json(*version.until) : Json()},
+                 {"deprecated", version.deprecated},
+                 {"removed", version.removed},
+                 {"experimental", version.experimental},
+                 {"has_function_body", version.has_function_body},
+                 {"non_deterministic", version.non_deterministic},
+                 {"inputs", parameters_json(version.inputs)},
+                 {"outputs", parameters_json(version.outputs)},
+                 {"attributes", attributes_json(version.attributes)},
+                 {"types", types},
+                 {"changes", changes_json(version.changes)},
+                 {"targets", targets_json(version.targets)},
+                 {"formats", formats_json(version.formats)}};
+  if (!version.added_by.empty()) result["added_by"] = version.added_by;
+  return result;
 }
 
 }  // namespace
@@ -274,8 +277,11 @@ std::string operator_table(const OpList& list) {
 std::string operator_details(const OpInfo& info) {
   std::string text = fmt::format("{} of {}: {} {}\n", without_controls(info.name), without_controls(info.domain),
                                  info.versions.size() == 1 ? "version" : "versions", versions_text(info));
-  for (const OpVersion& version : info.versions)
-    text += "\n" + version_text(info, version, &version == &info.versions.front());
+  // Changes are told between versions of the standard.
+  const auto first =
+      std::ranges::find_if(info.versions, [](const OpVersion& version) { return version.added_by.empty(); });
+  for (auto version = info.versions.begin(); version != info.versions.end(); ++version)
+    text += "\n" + version_text(info, *version, version <= first);
   return text;
 }
 

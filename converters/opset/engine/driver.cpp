@@ -260,6 +260,8 @@ class Driver {
         if (!is_concerned(node)) continue;
         const spec::OpSchema* schema = table_.find(domain_, node.op_type, opset);
         if (schema && !table_.is_removed(*schema)) continue;
+        // What a runtime adds to the standard has no other versions, and stays as it is.
+        if (!schema && table_.find_with_additions(domain_, node.op_type, opset)) continue;
         Refused finding;
         finding.code = schema                                           ? "operator-removed"
                        : table_.versions(domain_, node.op_type).empty() ? "unknown-operator"
@@ -321,6 +323,11 @@ class Driver {
         const auto [entry, is_new] = crossings.try_emplace(node.op_type.view());
         if (is_new) entry->second = crossing(node.op_type, at, next);
         if (entry->second.before == entry->second.after) continue;
+        if (!entry->second.before) {
+          if (auto refusal = unfit(node, scope, entry->second.after, next, inferred_))
+            refuse_node(scope, n, at, next, *std::move(refusal));
+          continue;
+        }
         Patch patch = cross(scope, n, entry->second, at, next);
         if (patch.empty()) continue;
         any = true;
@@ -413,7 +420,8 @@ class Driver {
       for (const std::size_t n : changed[s]) {
         const ir::Node& node = scopes[s]->graph->nodes[n];
         if (!is_concerned(node)) continue;
-        if (auto refusal = unfit(node, *scopes[s], table_.find(domain_, node.op_type, next), next, inferred_))
+        if (auto refusal =
+                unfit(node, *scopes[s], table_.find_with_additions(domain_, node.op_type, next), next, inferred_))
           refuse_node(*scopes[s], n, at, next, *std::move(refusal));
       }
     }

@@ -96,6 +96,8 @@ struct OpVersion {
   /// Deprecated, and no later version redefines it: from since_version on the operator is gone.
   bool removed = false;
   bool experimental = false;
+  /// The runtime that defines this version in a domain of the ONNX standard, which does not have it; empty for all others.
+  std::string added_by = {};
   bool has_function_body = false;
   bool non_deterministic = false;
   std::vector<OpParameter> inputs, outputs;

@@ -25,14 +25,15 @@ Unlowered lower_softmax(LowerCall& call) {
   return std::nullopt;
 }
 
-/// With mean and reciprocal deviation as results.
+/// With mean and reciprocal deviation as results; the root of the mean square counts as the deviation where nothing is subtracted.
+template <bool centers>
 Unlowered lower_layer_normalization_with_statistics(LowerCall& call) {
   if (!is_narrow_real(call.input_type(0)) || !is_narrow_real(call.output_type(0)))
     return "only for real numbers of 32 bits and less";
   const View x = call.as_real(call.input(0));
   if (x.size() == 0) return "without elements";
-  const Statistics found =
-      statistics_over(call, x, last_axes(x.rank(), counted_axis(call.integer("axis", -1), x.rank())));
+  const std::vector<bool> goes = last_axes(x.rank(), counted_axis(call.integer("axis", -1), x.rank()));
+  const Statistics found = centers ? statistics_over(call, x, goes) : squares_over(call, x, goes);
   Expression inverse;
   const Number shifted = inverse.apply(Operation::add, inverse.input(0, Lane::f32),
                                        inverse.constant(Lane::f32, static_cast<double>(call.real("epsilon", 1e-5F))));
@@ -51,14 +52,14 @@ Unlowered lower_layer_normalization_with_statistics(LowerCall& call) {
     if (call.has_output(output))
       call.set_output(output, stored_as(call, view, LowerCall::stored_type(call.output_type(output))));
   };
-  give_statistic(1, found.mean);
-  give_statistic(2, factor);
+  if (centers) give_statistic(1, found.mean);
+  give_statistic(centers ? 2 : 1, factor);
   return std::nullopt;
 }
 
 template <bool centers>
 Unlowered lower_layer_normalization(LowerCall& call) {
-  if (call.has_output(1) || call.has_output(2)) return lower_layer_normalization_with_statistics(call);
+  if (call.has_output(1) || call.has_output(2)) return lower_layer_normalization_with_statistics<centers>(call);
   if (!is_narrow_real(call.input_type(0)) || !is_narrow_real(call.output_type(0)))
     return "only for real numbers of 32 bits and less";
   View view = call.as_real(call.input(0));
@@ -117,7 +118,8 @@ void register_normalization(LoweringRegistry& registry) {
   registry.add("Softmax", all_versions(), lower_softmax<false>);
   registry.add("LogSoftmax", all_versions(), lower_softmax<true>);
   registry.add("LayerNormalization", all_versions(), lower_layer_normalization<true>);
-  registry.add("RMSNormalization", all_versions(), lower_layer_normalization<false>);
+  for (const char* op : {"RMSNormalization", "SimplifiedLayerNormalization"})
+    registry.add(op, all_versions(), lower_layer_normalization<false>);
   registry.add("BatchNormalization", since(9), lower_batch_normalization);
 }
 
