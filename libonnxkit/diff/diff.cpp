@@ -249,8 +249,8 @@ class Comparison {
     return options_.repro / fmt::format("{}-{}", i, sides_[i].backend);
   }
 
-  /// The profiles that may explain a deviation between the two: float32, what they say they compute in, all but fp8 where one does not say, and what
-  /// the models ask for where there are two.
+  /// The profiles that may explain a deviation between the two: float32, what they say they compute in, all but fp8 where one does not say, what
+  /// the models ask for where there are two, and int8 where one of them allows it.
   std::vector<Profile> profiles_for(std::size_t i, std::size_t at) const {
     if (!options_.profiles.empty()) return options_.profiles;
     const std::optional<Profile> own = profile_named(report_.sides[i].arithmetic),
@@ -264,7 +264,10 @@ class Comparison {
       const std::vector<Profile> said = profiles_of(*arithmetic);
       asked.insert(said.begin(), said.end());
     }
-    const bool may_be_int8 = quantize_otherwise(i, at) || own == Profile::int8 || other == Profile::int8;
+    const bool allows_int8 = allows_int8_of(i) || allows_int8_of(at);
+    if (allows_int8) asked.insert(Profile::int8);
+    const bool may_be_int8 =
+        allows_int8 || quantize_otherwise(i, at) || own == Profile::int8 || other == Profile::int8;
     const bool is_fp8 = own == Profile::fp8 || other == Profile::fp8;
     std::vector<Profile> profiles;
     for (const Profile profile : all_profiles) {
@@ -275,6 +278,11 @@ class Comparison {
         profiles.push_back(profile);
     }
     return profiles;
+  }
+
+  /// The model of a side lets its runtime round factors to int8.
+  bool allows_int8_of(std::size_t side) const {
+    return traits_[sides_[side].model ? side : input_side_].may_round_to_int8;
   }
 
   /// One model, quantized, and two with the same quantizers round to the same steps; of other frameworks nothing is known.

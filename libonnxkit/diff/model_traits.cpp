@@ -79,10 +79,12 @@ void add_graph(const ir::GraphScope& scope, const spec::OpTable& table, ModelTra
     }
   }
   for (const ir::Node& node : graph.nodes) {
-    if (reference::traits_of(node, scope.opsets, table).is_quantizing) {
+    const reference::KernelTraits& kernel = reference::traits_of(node, scope.opsets, table);
+    if (kernel.is_quantizing) {
       profiles.insert(Profile::int8);
       add_quantizer(scope, node, table, traits.quantizers);
     }
+    if (kernel.may_round_to_int8 && kernel.may_round_to_int8(node)) traits.may_round_to_int8 = true;
     if (const ir::Tensor* tensor = constant_tensor(node, scope, table)) add_type(tensor->data_type, profiles);
   }
 }

@@ -23,6 +23,8 @@ struct ModelTraits {
   std::set<Profile> profiles;
   /// The scales that its quantizers have, and operators that find theirs as they run.
   std::set<std::string> quantizers;
+  /// Some node lets a runtime round a factor to integers of 8 bits: MatMulNBits with accuracy_level = 4.
+  bool may_round_to_int8 = false;
   std::map<std::string, Draw> random;  ///< outputs that are made from random numbers, by name
 };
 

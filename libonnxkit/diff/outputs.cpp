@@ -132,6 +132,9 @@ std::optional<OutputTolerance> tolerance_of(const DiffOptions& options, const st
   return std::nullopt;
 }
 
+/// Keys and values that a decoder hands on to its next run have the sizes of a picture, and are none: "present.0.key", "present_key_values".
+bool is_cache(std::string_view output) { return output.starts_with("present"); }
+
 /// Figures, outcome and plots of tensors that can be compared at all.
 void measure(OutputDiff& diff, const std::string& output, const Tensor& a, const Tensor& b, const Criteria& criteria,
              const std::vector<NamedValue>& outputs, const DiffOptions& options) {
@@ -140,6 +143,7 @@ void measure(OutputDiff& diff, const std::string& output, const Tensor& a, const
   const bool has_scores = options.scores.contains(output);
   const std::string kind(task != options.tasks.end() ? std::string_view(task->second)
                          : has_scores                ? "detections"
+                         : is_cache(output)          ? no_task
                                                      : comparison::guess_task(a));
   Tensor a_scores, b_scores;
   if (const auto scores = options.scores.find(output); scores != options.scores.end()) {

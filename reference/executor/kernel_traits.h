@@ -34,6 +34,8 @@ struct KernelTraits {
   Draws draws = Draws::never;
   /// Its presence says that the model computes on quantized numbers.
   bool is_quantizing = false;
+  /// Whether the node lets a runtime round its first input to integers of 8 bits, by blocks; null: none does.
+  bool (*may_round_to_int8)(const ir::Node& node) = nullptr;
 };
 
 }  // namespace onnxkit::reference

@@ -269,6 +269,30 @@ Tensor Noise::disturbed(ThreadPool& threads, const Tensor& input, double roundin
   return with_errors(threads, input, mix(mix(seed_ + 2) + nodes_), scale, few_bits);
 }
 
+Tensor Noise::in_blocks_of_8_bits(ThreadPool& threads, const Tensor& rows, std::int64_t length,
+                                  std::int64_t block) const {
+  constexpr double greatest_step = 127;
+  constexpr std::uint64_t all_but_zero = ~std::uint64_t{0} >> 1;
+  Tensor copy = Tensor::unset(rows.memory(), rows.type(), rows.dims());
+  const std::span<const double> from = rows.as<double>();
+  double* const to = copy.write<double>().data();
+  const std::uint64_t key = mix(mix(seed_ + 6) + nodes_);
+  threads.for_range(length == 0 ? 0 : rows.size() / length, lines_of_a_chunk(length),
+                    [&](std::int64_t first, std::int64_t last) {
+                      for (std::int64_t at = first * length; at < last * length;) {
+                        const std::int64_t count = std::min(block, length - at % length);
+                        double greatest = 0;
+                        for (std::int64_t i = at; i < at + count; ++i) greatest = std::max(greatest, std::abs(from[i]));
+                        std::copy_n(from.data() + at, count, to + at);
+                        // Half a step, as the roundings elsewhere are half a unit.
+                        const double scale = amplitude_ * deviation_of_uniform * greatest / greatest_step / 2;
+                        kernel().add_absolute(to + at, count, key + static_cast<std::uint64_t>(at), scale, all_but_zero);
+                        at += count;
+                      }
+                    });
+  return copy;
+}
+
 Tensor Noise::stored_input(ThreadPool& threads, const Tensor& input, std::uint64_t key) const {
   const double unit = profile_.results;
   if (input.type() != ElementType::float32 || unit <= unit_roundoff(ElementType::float32)) return input;

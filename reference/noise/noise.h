@@ -53,6 +53,8 @@ class Noise {
   Tensor disturbed(ThreadPool& threads, const Tensor& input, double roundings) const;
   /// An input of float32 as an arithmetic with narrower results stores it; one with results of float32 takes it as it is.
   Tensor stored_input(ThreadPool& threads, const Tensor& input, std::uint64_t key) const;
+  /// A copy of rows of `length` numbers as integers of 8 bits hold them, block by block of a row: steps of 1/127 of the greatest of a block.
+  Tensor in_blocks_of_8_bits(ThreadPool& threads, const Tensor& rows, std::int64_t length, std::int64_t block) const;
   /// One rounding of a partial sum, relative to it, for kernels that round inside. Equal keys give equal errors.
   double error(std::uint64_t key) const;
   /// A position that was computed in the precision of sums, and a weight of an interpolation there; positions

@@ -161,6 +161,14 @@ Tensor unpacked_weight(const KernelContext& context, const Blocks& blocks) {
   return weight;
 }
 
+/// accuracy_level that lets a runtime round A to integers of 8 bits.
+constexpr std::int64_t level_of_8_bits = 4;
+
+bool may_round_factor(const ir::Node& node) {
+  const ir::Attribute* level = node.find_attribute("accuracy_level");
+  return level && level->as<std::int64_t>() && *level->as<std::int64_t>() == level_of_8_bits;
+}
+
 void matmul_n_bits(KernelContext& context) {
   const Tensor& a = context.input(0);
   Blocks blocks{context.integer("K"), context.integer("N"), context.integer("block_size"), 0, 0};
@@ -178,7 +186,10 @@ void matmul_n_bits(KernelContext& context) {
   Dims dims = a.dims();
   dims.back() = blocks.n;
   Tensor y = context.make(a.type(), dims);
-  multiply_matrices<double>(context, a.type(), row_major(a.as<double>().data(), rows, blocks.k),
+  const Noise* noise = context.noise();
+  const bool is_rounded = noise && noise->arithmetic().steps && context.integer("accuracy_level") == level_of_8_bits;
+  const Tensor factor = is_rounded ? noise->in_blocks_of_8_bits(context.threads(), a, blocks.k, blocks.size) : a;
+  multiply_matrices<double>(context, a.type(), row_major(factor.as<double>().data(), rows, blocks.k),
                             row_major(weight.as<double>().data(), blocks.n, blocks.k).transposed(),
                             row_major(y.write<double>().data(), rows, blocks.n));
   if (const Tensor* bias = context.find_input(5)) y = sum_of(context, y, *bias).retyped(a.type());
@@ -277,7 +288,7 @@ void register_microsoft_matmul(KernelRegistry& registry) {
   add("TransposeMatMul", fused_matmul, {.noise = noise::ordinary_product});
   add("FusedGemm", fused_gemm, {.noise = noise::matrix_product});
   add("GemmFastGelu", gemm_fast_gelu, {.noise = noise::ordinary_product});
-  add("MatMulNBits", matmul_n_bits, {.noise = noise::ordinary});
+  add("MatMulNBits", matmul_n_bits, {.noise = noise::ordinary, .may_round_to_int8 = may_round_factor});
   add("MatMulInteger16", matmul_integer16);
   add("MatMulIntegerToFloat", matmul_integer_to_float, {.noise = noise::ordinary});
   add("DynamicQuantizeMatMul", dynamic_quantize_matmul, {.noise = noise::ordinary});
