@@ -17,7 +17,8 @@ InferredModel check_model(const ir::Model& model, const spec::OpTable& table, co
                       .scopes = scopes,
                       .inferred = nullptr,
                       .external_bytes = options.inference.external_bytes,
-                      .collector = collector};
+                      .collector = collector,
+                      .accepts_additions = options.accepts_additions};
   rule_registry().run(Stage::structure, context);
   rule_registry().run(Stage::operators, context);
   InferenceOptions inference = options.inference;

@@ -15,6 +15,8 @@ struct ModelCheckOptions {
   InferenceOptions inference;
   std::vector<std::shared_ptr<const TargetProfile>> targets;
   bool inspect_weights = false;  ///< reads all weights
+  /// What runtimes add to a domain of the standard is no fault (RuleContext::accepts_additions).
+  bool accepts_additions = false;
 };
 
 /// Runs every rule and inference over `model` and holds it against the targets; findings go to `collector`. Returns what inference knows.

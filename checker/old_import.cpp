@@ -89,6 +89,9 @@ std::optional<OldImport> old_import(const ir::Model& model, const spec::OpTable&
   const std::vector<const ir::Node*> nodes = nodes_of(model, table);
   const std::vector<const ir::Node*> wrong = misfits(nodes, table, imported);
   if (imported < 1 || wrong.size() < few_nodes) return std::nullopt;
+  // ONNX Runtime's optimizer writes LayerNormalization into models of any opset.
+  const auto is_addition = [&](const ir::Node* node) { return !table.additions("", node->op_type).empty(); };
+  if (std::all_of(wrong.begin(), wrong.end(), is_addition)) return std::nullopt;
   for (std::int64_t opset = imported + 1; opset <= spec::newest_opset(""); ++opset) {
     if (!misfits(nodes, table, opset).empty()) continue;
     const auto at = static_cast<std::size_t>(import - model.opset_imports.begin());

@@ -78,13 +78,10 @@ using Profiles = std::vector<std::shared_ptr<const TargetProfile>>;
 
 OpInfo info_of(const spec::OpTable& table, const Profiles& profiles, std::string_view domain, std::string_view name) {
   OpInfo info{shown_domain(domain), std::string(name), {}};
-  auto versions = table.additions(domain, name);
-  const std::size_t added = versions.size();
-  const auto standard = table.versions(domain, name);
-  versions.insert(versions.end(), standard.begin(), standard.end());
+  auto versions = table.versions(domain, name);
+  if (versions.empty()) versions = table.additions(domain, name);
   for (std::size_t i = 0; i < versions.size(); ++i) {
-    const bool is_first = i == 0 || i == added;
-    info.versions.push_back(version_of(*versions[i], is_first ? nullptr : versions[i - 1],
+    info.versions.push_back(version_of(*versions[i], i > 0 ? versions[i - 1] : nullptr,
                                        i + 1 < versions.size() ? versions[i + 1] : nullptr));
     OpVersion& version = info.versions.back();
     version.removed = table.is_removed(*versions[i]);
@@ -152,6 +149,10 @@ class Selection {
         if (candidate == name) exact.push_back({domain, candidate});
         if (same_word(candidate, name)) alike.push_back({domain, candidate});
       }
+    for (std::string_view domain : domains) {
+      const auto added = table_.additions(domain, name);
+      if (exact.empty() && !added.empty()) exact.push_back({domain, added.front()->name});
+    }
     const auto& found = exact.empty() ? alike : exact;
     if (found.empty()) {
       const std::vector<std::string_view> names(known.begin(), known.end());

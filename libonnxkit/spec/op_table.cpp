@@ -196,7 +196,8 @@ std::vector<std::string_view> OpTable::operators(std::string_view domain) const 
   const auto canonical = ir::canonical_domain(domain);
   std::set<std::string_view> names;
   const auto collect = [&](std::span<const OpSchema> schemas) {
-    for (const OpSchema& schema : schemas) names.insert(schema.name);
+    for (const OpSchema& schema : schemas)
+      if (generated::is_of_standard(schema)) names.insert(schema.name);
   };
   if (const DomainTable* table = builtin_domain(canonical)) collect(table->schemas);
   for (const SchemaPack& pack : state_->packs)

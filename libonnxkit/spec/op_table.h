@@ -57,7 +57,7 @@ class OpTable {
   /// Deprecated, and no later version is in force: from `schema` on the operator is gone. GroupNormalization 18 is deprecated and not gone,
   /// since 21 redefines it.
   bool is_removed(const OpSchema& schema) const;
-  /// Names of all operators of a domain, those that runtimes add among them, sorted.
+  /// Names of all operators of a domain, but those that runtimes add, sorted.
   std::vector<std::string_view> operators(std::string_view domain) const;
   std::vector<std::string_view> domains() const;
 

@@ -277,11 +277,8 @@ std::string operator_table(const OpList& list) {
 std::string operator_details(const OpInfo& info) {
   std::string text = fmt::format("{} of {}: {} {}\n", without_controls(info.name), without_controls(info.domain),
                                  info.versions.size() == 1 ? "version" : "versions", versions_text(info));
-  // Changes are told between versions of the standard.
-  const auto first =
-      std::ranges::find_if(info.versions, [](const OpVersion& version) { return version.added_by.empty(); });
-  for (auto version = info.versions.begin(); version != info.versions.end(); ++version)
-    text += "\n" + version_text(info, *version, version <= first);
+  for (const OpVersion& version : info.versions)
+    text += "\n" + version_text(info, version, &version == &info.versions.front());
   return text;
 }
 

@@ -324,7 +324,7 @@ class Driver {
         if (is_new) entry->second = crossing(node.op_type, at, next);
         if (entry->second.before == entry->second.after) continue;
         if (!entry->second.before) {
-          if (auto refusal = unfit(node, scope, entry->second.after, next, inferred_))
+          if (auto refusal = unfit_addition(node, scope, entry->second.after, next, inferred_))
             refuse_node(scope, n, at, next, *std::move(refusal));
           continue;
         }

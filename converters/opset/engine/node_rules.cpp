@@ -1,6 +1,8 @@
 #include "converters/opset/engine/node_rules.h"
 
 #include <algorithm>
+#include <map>
+#include <string>
 
 #include <fmt/core.h>
 
@@ -87,6 +89,24 @@ std::optional<Refusal> unfit(const ir::Node& node, const Scope& scope, const spe
   if (auto refusal = unfit_attributes(node, *schema, before)) return refusal;
   if (auto refusal = unfit_counts(node, *schema)) return refusal;
   return unfit_types(node, scope, before, *schema, inferred);
+}
+
+std::optional<Refusal> unfit_addition(const ir::Node& node, const Scope& scope, const spec::OpSchema* schema,
+                                      std::int64_t opset, InferredValues& inferred) {
+  if (auto refusal = unfit(node, scope, schema, opset, inferred)) return refusal;
+  std::map<std::uint16_t, std::string> types;  // by constraint
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    const spec::FormalParameter* formal = schema->input_at(i);
+    const checker::Type* type =
+        formal && node.inputs[i] != ValueId::none ? inferred.type(scope, node.inputs[i]) : nullptr;
+    if (!type) continue;
+    const std::string name = to_string(checker::without_shapes(*type), ir::DimPool());
+    const auto [first, is_new] = types.try_emplace(formal->constraint, name);
+    if (!is_new && first->second != name)
+      return Refusal{"type-not-there", fmt::format("{} {} does not allow {} and {} together", schema->name,
+                                                   schema->since_version, first->second, name)};
+  }
+  return std::nullopt;
 }
 
 void drop_omitted(const ir::Node& node, const spec::OpSchema& after, Patch& patch) {

@@ -14,6 +14,10 @@ namespace onnxkit::opset {
 std::optional<Refusal> unfit(const ir::Node& node, const Scope& scope, const spec::OpSchema* schema, std::int64_t opset,
                              InferredValues& inferred, const spec::OpSchema* before = nullptr);
 
+/// As unfit, of a node that a runtime's addition defines so far: its types may also differ where the version has one for several inputs.
+std::optional<Refusal> unfit_addition(const ir::Node& node, const Scope& scope, const spec::OpSchema* schema,
+                                      std::int64_t opset, InferredValues& inferred);
+
 /// Leaves out what the node names "" at the end of its inputs and outputs beyond the number that the version takes.
 void drop_omitted(const ir::Node& node, const spec::OpSchema& after, Patch& patch);
 

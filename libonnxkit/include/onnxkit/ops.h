@@ -96,7 +96,8 @@ struct OpVersion {
   /// Deprecated, and no later version redefines it: from since_version on the operator is gone.
   bool removed = false;
   bool experimental = false;
-  /// The runtime that defines this version in a domain of the ONNX standard, which does not have it; empty for all others.
+  /// The runtime that defines the operator in a domain of the ONNX standard, which does not have it: only operators asked for by name. Empty for all
+  /// others.
   std::string added_by = {};
   bool has_function_body = false;
   bool non_deterministic = false;
