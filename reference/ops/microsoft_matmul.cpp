@@ -7,6 +7,7 @@
 
 #include "reference/kernels/axes.h"
 #include "reference/kernels/contract.h"
+#include "reference/kernels/packed_numbers.h"
 #include "reference/kernels/select.h"
 #include "reference/numerics/reals.h"
 
@@ -108,12 +109,6 @@ void gemm_fast_gelu(KernelContext& context) {
 
 // ---- packed weights
 
-/// Number `i` of `bits` bits each that lie in bytes from `first` on, low bits first.
-std::uint64_t packed_number(std::span<const std::uint64_t> bytes, std::size_t first, std::size_t i, std::size_t bits) {
-  const std::size_t at = i * bits;
-  return bytes[first + at / 8] >> (at % 8) & ((std::uint64_t{1} << bits) - 1);
-}
-
 struct Blocks {
   std::int64_t k, n, size, count;
   std::size_t bits;
@@ -161,14 +156,6 @@ Tensor unpacked_weight(const KernelContext& context, const Blocks& blocks) {
   return weight;
 }
 
-/// accuracy_level that lets a runtime round A to integers of 8 bits.
-constexpr std::int64_t level_of_8_bits = 4;
-
-bool may_round_factor(const ir::Node& node) {
-  const ir::Attribute* level = node.find_attribute("accuracy_level");
-  return level && level->as<std::int64_t>() && *level->as<std::int64_t>() == level_of_8_bits;
-}
-
 void matmul_n_bits(KernelContext& context) {
   const Tensor& a = context.input(0);
   Blocks blocks{context.integer("K"), context.integer("N"), context.integer("block_size"), 0, 0};
@@ -186,9 +173,7 @@ void matmul_n_bits(KernelContext& context) {
   Dims dims = a.dims();
   dims.back() = blocks.n;
   Tensor y = context.make(a.type(), dims);
-  const Noise* noise = context.noise();
-  const bool is_rounded = noise && noise->arithmetic().steps && context.integer("accuracy_level") == level_of_8_bits;
-  const Tensor factor = is_rounded ? noise->in_blocks_of_8_bits(context.threads(), a, blocks.k, blocks.size) : a;
+  const Tensor factor = factor_of_packed(context, a, blocks.k, blocks.size);
   multiply_matrices<double>(context, a.type(), row_major(factor.as<double>().data(), rows, blocks.k),
                             row_major(weight.as<double>().data(), blocks.n, blocks.k).transposed(),
                             row_major(y.write<double>().data(), rows, blocks.n));
