@@ -175,14 +175,27 @@ void infer_multi_head_attention(InferContext& context) {
   context.set_shape(0, {(*query)[0], (*query)[1], hidden});
 }
 
-/// Of the present keys and values: the total of past and new positions, or that of a longer buffer.
-Dim cache_length(InferContext& context) {
+/// Of the present keys and values: the total of past and new positions, or that of a longer buffer. A cache of a window keeps its size, which is
+/// that of the window at least; of another one all is held that is not new.
+Dim cache_length(InferContext& context, Dim rows) {
   const Shape* past = context.input_shape(3);
   const Dim held = !context.has_input(3) ? Dim(0) : past && past->size() == 4 ? (*past)[2] : Dim();
   const Constant* total = context.input_value(6);
   const bool knows = total && total->elements.size() == 1 && total->elements[0].is_integer();
   const Dim all = knows ? total->elements[0].dim() : Dim();
-  if (!all.is_unknown() && !held.is_unknown()) return context.dims().max(held, all);
+  const Shape* turns = context.has_input(7) ? context.input_shape(7) : nullptr;
+  if (!all.is_unknown() && turns && turns->size() == 2) context.demand(SizeRelation::at_most, all, (*turns)[0]);
+  if (context.integer("sliding_window_cache", 0) != 0) {
+    if (held.is_unknown()) return held;
+    // Rows that are not full, and those of a cache larger than its window, are left open.
+    const SizeRelation relation = held.is_constant() ? SizeRelation::at_most : SizeRelation::equal;
+    context.demand(relation, positive(context.find_integer("local_window_size")), held);
+    return held;
+  }
+  if (!all.is_unknown() && !held.is_unknown()) {
+    context.demand(SizeRelation::at_most, all, context.dims().add(held, rows));
+    return context.dims().max(held, all);
+  }
   return context.data_dependent("total_length",
                                 "the total of past and new positions, or the length of a shared buffer");
 }
@@ -209,7 +222,7 @@ void infer_group_query_attention(InferContext& context) {
   for (const std::size_t output : {std::size_t{1}, std::size_t{2}}) {
     if (!context.has_output(output)) continue;
     context.set_elem(output, context.input_elem(context.has_input(3) ? 3 : 0));
-    context.set_shape(output, {(*query)[0], kv_heads, cache_length(context), size});
+    context.set_shape(output, {(*query)[0], kv_heads, cache_length(context, (*query)[1]), size});
   }
 }
 

@@ -55,7 +55,10 @@ class UsualSizes {
     const bool is_named = symbol.origin == ir::SymbolOrigin::named;
     const std::string_view name = is_named ? std::string_view(symbol.name) : std::string_view();
     const bool covers_both = cached_ && fresh_ && axis == 1 && is_mask(input, rank);
-    const std::int64_t size = covers_both ? *cached_ + *fresh_ : usual_size(name, input, axis, rank);
+    const bool is_length = is_cache(input) && axis == 2;
+    const std::int64_t size = covers_both            ? *cached_ + *fresh_
+                              : is_length && cached_ ? *cached_
+                                                     : usual_size(name, input, axis, rank);
     if (!by_name_.emplace(symbol.name, size).second) return;
     const bool is_hinted = covers_both || usual_size(name, "", 1, 4) != usual_size("", "", 1, 4);
     free_.push_back({symbol.name, size, is_named, is_hinted});

@@ -66,6 +66,8 @@ class Generator {
     known.input_types = sizes_.input_types;
     known.demands = true;
     if (options.may_go_on()) inferred_ = checker::infer_types(model, table, known, collector);
+    counts_masks_ = std::any_of(model.graph->nodes.begin(), model.graph->nodes.end(),
+                                [](const ir::Node& node) { return node.op_type == "GroupQueryAttention"; });
   }
 
   const ChosenSizes& sizes() const { return sizes_; }
@@ -257,6 +259,10 @@ class Generator {
       return range.reason;
     }
     if (!range_ && mentions(name_, {"mask"})) {
+      if (counts_masks_) {
+        fill_integers(type, count, bytes, [](std::size_t) { return std::int64_t{1}; });
+        return "a mask of ones, by its name: GroupQueryAttention counts them";
+      }
       const auto next = mask(dims);
       fill_integers(type, count, bytes, [&](std::size_t i) { return std::int64_t{next(i)}; });
       return "a mask, by its name";
@@ -310,6 +316,8 @@ class Generator {
   const checker::Type* input_type_ = nullptr;
   std::optional<InputRange> range_;
   std::optional<ComparedNumbers> compared_;
+  /// Lengths of sequences are sums of masks, so that one with gaps would be of a shorter sequence.
+  bool counts_masks_ = false;
   std::optional<MaskCount> mask_count_;
   std::optional<std::vector<std::optional<std::int64_t>>> element_shape_;  ///< of a sequence that states none
 };

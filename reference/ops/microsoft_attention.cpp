@@ -326,8 +326,19 @@ void rotary_embedding_microsoft(KernelContext& context) {
 /// Past and new positions of each sequence of a batch.
 struct Lengths {
   std::vector<std::int64_t> past, total;
-  std::int64_t buffer;  ///< of the present keys and values
+  std::vector<std::int64_t> held;  ///< of the past positions: the latest ones, where a cache has those of a window only
+  std::int64_t buffer;             ///< of the keys and values that are attended to
+
+  /// The position of the first of them.
+  std::int64_t first(std::size_t b) const { return past[b] - held[b]; }
 };
+
+/// How many of the latest positions a cache of a window holds after `total` positions: it gives up capacity - window + 1 of them at once.
+std::int64_t held_of_window(std::int64_t total, std::int64_t capacity, std::int64_t window) {
+  if (total <= capacity) return total;
+  const std::int64_t at_once = capacity - window + 1;
+  return total - at_once * ((total - capacity + at_once - 1) / at_once);
+}
 
 Lengths lengths_of(const KernelContext& context, std::int64_t batch, std::int64_t rows) {
   const std::vector<std::int64_t> last = context.input(5).integers();
@@ -336,13 +347,19 @@ Lengths lengths_of(const KernelContext& context, std::int64_t batch, std::int64_
   require(most >= rows && most < 1 << 30, "total_sequence_length is less than the number of new positions");
   const Tensor* past_key = context.find_input(3);
   const std::int64_t held = past_key && past_key->rank() == 4 ? past_key->dim(2) : 0;
-  Lengths lengths{{}, {}, std::max(held, most)};
+  const std::int64_t window = context.integer("local_window_size", -1);
+  const bool is_window = context.integer("sliding_window_cache") != 0;
+  require(!is_window || (past_key && window > 0), "a cache of a window needs past keys and local_window_size");
+  if (is_window && held < window)
+    throw Fault("kernel", fmt::format("the cache holds {} positions, fewer than local_window_size = {}", held, window));
+  Lengths lengths{{}, {}, {}, is_window ? held + rows : std::max(held, most)};
   for (const std::int64_t end : last) {
     require(0 <= end && end < most, "a length in seqlens_k exceeds total_sequence_length");
     // In the first run the new positions are all there are, and short sequences are padded behind.
     const std::int64_t past = most == rows ? 0 : end + 1 - rows;
-    require(0 <= past && past <= held, "the past has fewer positions than seqlens_k");
+    require(0 <= past && (is_window || past <= held), "the past has fewer positions than seqlens_k");
     lengths.past.push_back(past);
+    lengths.held.push_back(is_window ? held_of_window(past, held, window) : past);
     lengths.total.push_back(end + 1);
   }
   return lengths;
@@ -357,7 +374,7 @@ Tensor present_microsoft(const KernelContext& context, const Tensor* past, const
   const std::span<double> to = all.write<double>();
   const std::int64_t size = now.dim(3), rows = now.dim(2);
   for (std::int64_t i = 0; i < now.dim(0) * now.dim(1); ++i) {
-    const std::int64_t before = lengths.past[static_cast<std::size_t>(i / now.dim(1))];
+    const std::int64_t before = lengths.held[static_cast<std::size_t>(i / now.dim(1))];
     const auto first = to.begin() + i * lengths.buffer * size;
     require(!past || before <= past->dim(2), "past keys or values are shorter than seqlens_k");
     if (past) std::copy_n(past->as<double>().begin() + i * past->dim(2) * size, before * size, first);
@@ -365,6 +382,22 @@ Tensor present_microsoft(const KernelContext& context, const Tensor* past, const
     std::copy_n(now.as<double>().begin() + i * rows * size, rows * size, first + before * size);
   }
   return all;
+}
+
+/// What a cache of a window of `capacity` positions keeps of all that were attended to: the latest, from its first row on, then zeros.
+Tensor kept_microsoft(const KernelContext& context, const Tensor& all, const Lengths& lengths, std::int64_t capacity) {
+  Tensor kept = context.make(real_type, {all.dim(0), all.dim(1), capacity, all.dim(3)});
+  const std::span<double> to = kept.write<double>();
+  const std::int64_t size = all.dim(3), window = context.integer("local_window_size");
+  for (std::int64_t i = 0; i < all.dim(0) * all.dim(1); ++i) {
+    const auto b = static_cast<std::size_t>(i / all.dim(1));
+    const std::int64_t count = held_of_window(lengths.total[b], capacity, window);
+    const std::int64_t first = lengths.total[b] - count - lengths.first(b);
+    require(first >= 0, "the past has fewer positions than seqlens_k");
+    std::copy_n(all.as<double>().begin() + (i * all.dim(2) + first) * size, count * size,
+                to.begin() + i * capacity * size);
+  }
+  return kept;
 }
 
 /// Each head of [B, N, S, H] divided by its root mean square.
@@ -419,9 +452,10 @@ void rotate_positions(const KernelContext& context, Projections& p, const Length
 
 void group_query_attention(KernelContext& context) {
   const ElementType type = context.input(0).type();
-  require(context.integer("sliding_window_cache") == 0 && context.integer("kv_cache_bit_width") == 0 &&
-              !context.has_input(12),
-          "window caches and quantized caches are not supported");
+  require(context.integer("kv_cache_bit_width") == 0 && !context.has_input(12), "quantized caches are not supported");
+  const bool is_window = context.integer("sliding_window_cache") != 0;
+  require(!is_window || (!context.has_input(10) && !context.has_output(3)),
+          "attention_bias and output_qk are not supported beside a cache of a window");
   const std::int64_t heads = context.integer("num_heads"), kv_heads = context.integer("kv_num_heads");
   Projections p = grouped_projections(context, heads, kv_heads);
   const std::int64_t batch = p.q.dim(0), rows = p.q.dim(2);
@@ -444,18 +478,21 @@ void group_query_attention(KernelContext& context) {
           for (double& x : row) x = cap * std::tanh(x / cap);
         bias.add(at, row);
         const auto b = static_cast<std::size_t>(at.batch);
-        const std::int64_t here = lengths.past[b] + at.query;
+        const std::int64_t first = lengths.first(b), here = lengths.past[b] + at.query;
         const std::int64_t end = causal ? std::min(here + 1, lengths.total[b]) : lengths.total[b];
         const std::int64_t start = window > 0 ? here + 1 - window : 0;
         for (std::int64_t t = 0; t < static_cast<std::int64_t>(row.size()); ++t) {
-          if (t < start || t >= end) row[static_cast<std::size_t>(t)] = nothing;
+          if (first + t < start || first + t >= end) row[static_cast<std::size_t>(t)] = nothing;
         }
         if (sinks) return sinks->as<double>()[static_cast<std::size_t>(at.head)];
         return smooth ? 0 : nothing;
       });
   context.set_output(0, pack_heads(context, result.y).retyped(type));
-  context.set_output(1, k.retyped(type));
-  context.set_output(2, v.retyped(type));
+  const auto present = [&](const Tensor& all) {
+    return is_window ? kept_microsoft(context, all, lengths, context.input(3).dim(2)) : all;
+  };
+  context.set_output(1, present(k).retyped(type));
+  context.set_output(2, present(v).retyped(type));
   if (!context.has_output(3)) return;
   const bool before = context.integer("qk_output") == 1;
   // What is masked counts as not computed.
