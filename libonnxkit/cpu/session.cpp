@@ -12,6 +12,7 @@
 #include "libonnxkit/base/dtype/dtype.h"
 #include "libonnxkit/base/system/forget_pages.h"
 #include "libonnxkit/cpu/widen_constants.h"
+#include "libonnxkit/plan/places.h"
 
 namespace onnxkit::cpu {
 
@@ -161,13 +162,12 @@ Result<std::vector<Value>> ReadyPlan::run(std::span<const Value> inputs, const p
     for (; at < kernels_.size(); ++at) {
       const auto start = run.on_step ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point();
       kernels_[at]->run(state);
-      if (auto more = run.may_go_on(); !more) return in_step(more.error(), *kernel_steps_[at]);
-      if (state.error)
-        return kernel_steps_[at]->kind == plan::host_step ? *state.error : in_step(*state.error, *kernel_steps_[at]);
+      if (auto more = run.may_go_on(); !more) return plan::in_step(more.error(), plan_, *kernel_steps_[at]);
+      if (state.error) return plan::in_step(*state.error, plan_, *kernel_steps_[at]);
       if (run.on_step) run.on_step(*kernel_steps_[at], start, std::chrono::steady_clock::now());
     }
   } catch (const ThreadPool::Interrupted&) {
-    return in_step(run.may_go_on().error(), *kernel_steps_[at]);
+    return plan::in_step(run.may_go_on().error(), plan_, *kernel_steps_[at]);
   }
   return take_outputs();
 }

@@ -13,6 +13,7 @@
 #include "libonnxkit/cuda/stream_constants.h"
 #include "libonnxkit/plan/declared_types.h"
 #include "libonnxkit/plan/fp8_products.h"
+#include "libonnxkit/plan/places.h"
 #include "libonnxkit/plan/precision.h"
 
 namespace onnxkit::cuda {
@@ -137,7 +138,7 @@ Result<void> ReadyPlan::add_steps(plan::HostNodes& refused, const plan::PlannedR
   /// False where the steps behind it need not be looked at.
   const auto goes_on = [&](const Step& step, const Result<void>& added) {
     if (added) return true;
-    if (first_fault) first_fault = plan::in_step(added.error(), step);
+    if (first_fault) first_fault = plan::in_step(added.error(), plan_, step);
     const Diagnostic& fault = added.error().diagnostic;
     if (fault.code != "not-supported" || step.kind == plan::host_step) return false;
     for (const std::string& node : step.nodes) refused.emplace(node, fault.message);
@@ -296,7 +297,7 @@ Result<void> ReadyPlan::place_faults() {
     for (DeviceWork& work : stretch.works) {
       if (!work.launch || work.launch->fault.empty()) continue;
       works.push_back(&work);
-      faults_of_works_.push_back(plan::in_step(make_error("kernel", work.launch->fault), *work.step));
+      faults_of_works_.push_back(plan::in_step(make_error("kernel", work.launch->fault), plan_, *work.step));
     }
   }
   if (works.empty()) return {};
@@ -471,7 +472,8 @@ Result<void> ReadyPlan::go(const plan::PlannedRun& run) {
     if (auto more = run.may_go_on(); !more) return more.error();
     if (!stretch.host) continue;
     const auto begun = std::chrono::steady_clock::now();
-    if (auto done = stretch.host->run(memory_->host().data(), slots_.data(), run.request); !done) return done.error();
+    if (auto done = stretch.host->run(memory_->host().data(), slots_.data(), run.request); !done)
+      return plan::in_step(done.error(), plan_, *stretch.host_step);
     if (run.on_step) run.on_step(*stretch.host_step, begun, std::chrono::steady_clock::now());
     if (auto more = run.may_go_on(); !more) return more.error();
   }

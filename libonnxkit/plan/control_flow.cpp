@@ -14,6 +14,7 @@
 #include "libonnxkit/plan/compose.h"
 #include "libonnxkit/plan/draws.h"
 #include "libonnxkit/plan/lowerer.h"
+#include "libonnxkit/plan/places.h"
 #include "libonnxkit/plan/rewriting.h"
 #include "libonnxkit/wire/values/tensor_proto.h"
 #include "onnxkit/diagnostic.h"
@@ -212,7 +213,7 @@ Result<std::vector<Value>> Body::run(std::vector<Value> inputs, const std::vecto
     request.limits = run.request.limits;
     request.stop = run.request.stop;
     auto answer = session_->run(request);
-    if (!answer) return answer.error();
+    if (!answer) return by_name_in(answer.error(), *model_);
     named = std::move(answer->outputs);
   } else {
     auto outputs = planned_->run(given, run);

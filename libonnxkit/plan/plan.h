@@ -164,9 +164,6 @@ void each_change(const Plan& plan, const std::function<void(const NodeChange&)>&
 /// As Plan::origins have it, and those of the generic model; null for nodes of the model.
 const std::string* origin_of(const Plan& plan, std::string_view node);
 
-/// An error with a note that names the nodes of the step in which it came up.
-Error in_step(Error error, const Step& step);
-
 /// The plan as text, for goldens and `run --dump-plan`.
 std::string text_of(const Plan& plan);
 /// What passes did and what the steps compute; `of` says what the plan is of.

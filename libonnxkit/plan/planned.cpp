@@ -15,6 +15,7 @@
 #include "libonnxkit/ir/clone.h"
 #include "libonnxkit/plan/control_flow.h"
 #include "libonnxkit/plan/guarded.h"
+#include "libonnxkit/plan/places.h"
 #include "libonnxkit/plan/steps.h"
 #include "libonnxkit/plan/validity.h"
 
@@ -426,7 +427,7 @@ Result<exec::RunAnswer> PlannedSession::run_plan(const exec::RunRequest& request
     std::optional<double> on_device;
     const PlannedRun run{.request = request, .deadline = request.limits.deadline(start), .device_seconds = &on_device};
     auto outputs = planned_->run(*given, run);
-    if (!outputs) return outputs.error();
+    if (!outputs) return placed(outputs.error(), *original_);
     if (i >= 0) answer.samples.push_back({seconds_since(start), cpu_seconds() - cpu, on_device});
     answer.outputs = *std::move(outputs);
   }

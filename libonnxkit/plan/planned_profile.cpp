@@ -5,6 +5,7 @@
 
 #include "libonnxkit/base/dtype/dtype.h"
 #include "libonnxkit/plan/guarded.h"
+#include "libonnxkit/plan/places.h"
 #include "libonnxkit/plan/planned.h"
 #include "libonnxkit/plan/steps.h"
 
@@ -113,7 +114,7 @@ Result<exec::RunProfile> PlannedSession::profile_plan(const exec::RunRequest& re
     };
     const auto outputs = planned_->run(*given, run);
     const double wall = seconds_between(begin, ProfileClock::now());
-    if (!outputs) return outputs.error();
+    if (!outputs) return placed(outputs.error(), *original_);
     if (at < 0) continue;
     // Sizes may depend on data that is drawn; then the last run stands alone.
     if (!are_same_steps(profile.steps, steps)) {

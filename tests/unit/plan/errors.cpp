@@ -1,6 +1,7 @@
 // Errors inside plans (libonnxkit/plan/plan.h).
 #include <doctest/doctest.h>
 
+#include "libonnxkit/plan/places.h"
 #include "libonnxkit/plan/plan.h"
 #include "libonnxkit/plan/steps.h"
 
@@ -10,7 +11,8 @@ namespace {
 using namespace plan;
 
 std::string note_of(std::vector<std::string> nodes) {
-  const Error error = in_step(make_error("kernel", "it failed"), {.kind = product_step, .nodes = std::move(nodes)});
+  const Error error =
+      in_step(make_error("kernel", "it failed"), Plan(), {.kind = product_step, .nodes = std::move(nodes)});
   return error.diagnostic.notes.empty() ? "" : error.diagnostic.notes.front();
 }
 
