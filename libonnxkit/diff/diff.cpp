@@ -266,8 +266,7 @@ class Comparison {
     }
     const bool allows_int8 = allows_int8_of(i) || allows_int8_of(at);
     if (allows_int8) asked.insert(Profile::int8);
-    const bool may_be_int8 =
-        allows_int8 || quantize_otherwise(i, at) || own == Profile::int8 || other == Profile::int8;
+    const bool may_be_int8 = allows_int8 || quantize_otherwise(i, at) || own == Profile::int8 || other == Profile::int8;
     const bool is_fp8 = own == Profile::fp8 || other == Profile::fp8;
     std::vector<Profile> profiles;
     for (const Profile profile : all_profiles) {

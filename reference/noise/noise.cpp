@@ -277,19 +277,19 @@ Tensor Noise::in_blocks_of_8_bits(ThreadPool& threads, const Tensor& rows, std::
   const std::span<const double> from = rows.as<double>();
   double* const to = copy.write<double>().data();
   const std::uint64_t key = mix(mix(seed_ + 6) + nodes_);
-  threads.for_range(length == 0 ? 0 : rows.size() / length, lines_of_a_chunk(length),
-                    [&](std::int64_t first, std::int64_t last) {
-                      for (std::int64_t at = first * length; at < last * length;) {
-                        const std::int64_t count = std::min(block, length - at % length);
-                        double greatest = 0;
-                        for (std::int64_t i = at; i < at + count; ++i) greatest = std::max(greatest, std::abs(from[i]));
-                        std::copy_n(from.data() + at, count, to + at);
-                        // Half a step, as the roundings elsewhere are half a unit.
-                        const double scale = amplitude_ * deviation_of_uniform * greatest / greatest_step / 2;
-                        kernel().add_absolute(to + at, count, key + static_cast<std::uint64_t>(at), scale, all_but_zero);
-                        at += count;
-                      }
-                    });
+  threads.for_range(
+      length == 0 ? 0 : rows.size() / length, lines_of_a_chunk(length), [&](std::int64_t first, std::int64_t last) {
+        for (std::int64_t at = first * length; at < last * length;) {
+          const std::int64_t count = std::min(block, length - at % length);
+          double greatest = 0;
+          for (std::int64_t i = at; i < at + count; ++i) greatest = std::max(greatest, std::abs(from[i]));
+          std::copy_n(from.data() + at, count, to + at);
+          // Half a step, as the roundings elsewhere are half a unit.
+          const double scale = amplitude_ * deviation_of_uniform * greatest / greatest_step / 2;
+          kernel().add_absolute(to + at, count, key + static_cast<std::uint64_t>(at), scale, all_but_zero);
+          at += count;
+        }
+      });
   return copy;
 }
 

@@ -174,7 +174,8 @@ class Sweep {
     carries_over_ = std::find(std::begin(tied), std::end(tied), c.node().op_type.view()) == std::end(tied);
     ir::OpsetImport* import = import_of(c.model);
     const ir::Node& node = c.node();
-    const spec::OpSchema* own = import ? table_.find_with_additions(node.domain, node.op_type, *import->version) : nullptr;
+    const spec::OpSchema* own =
+        import ? table_.find_with_additions(node.domain, node.op_type, *import->version) : nullptr;
     if (!own || own->has_subgraph) return;
     for (const spec::OpSchema* schema : table_.versions(own->domain, own->name)) {
       if (table_.is_removed(*schema) || !takes(*schema, c) || changed_between(table_, *own, *schema)) continue;
