@@ -41,6 +41,7 @@ class UsualSizes {
       for (const std::size_t index : pool_.symbols_in(shape[axis])) add(pool_.symbol(index), input, axis, shape.size());
       const bool is_length = axis > 0 && (is_cache(input) ? axis == 2 : shape.size() == 2);
       std::optional<std::int64_t>& length = is_cache(input) ? cached_ : fresh_;
+      has_window_ = has_window_ || (is_length && !length && is_cache(input) && shape[axis].is_constant());
       if (is_length && !length) {
         length = pool_.evaluate(shape[axis], [&](std::string_view name) {
           const auto found = by_name_.find(std::string(name));
@@ -56,9 +57,9 @@ class UsualSizes {
     const std::string_view name = is_named ? std::string_view(symbol.name) : std::string_view();
     const bool covers_both = cached_ && fresh_ && axis == 1 && is_mask(input, rank);
     const bool is_length = is_cache(input) && axis == 2;
-    const std::int64_t size = covers_both            ? *cached_ + *fresh_
-                              : is_length && cached_ ? *cached_
-                                                     : usual_size(name, input, axis, rank);
+    const std::int64_t size = covers_both                           ? *cached_ + *fresh_
+                              : is_length && has_window_ && cached_ ? *cached_
+                                                                    : usual_size(name, input, axis, rank);
     if (!by_name_.emplace(symbol.name, size).second) return;
     const bool is_hinted = covers_both || usual_size(name, "", 1, 4) != usual_size("", "", 1, 4);
     free_.push_back({symbol.name, size, is_named, is_hinted});
@@ -68,6 +69,7 @@ class UsualSizes {
   std::map<std::string, std::int64_t> by_name_;
   std::vector<FreeSize> free_;
   std::optional<std::int64_t> cached_, fresh_;  ///< tokens whose keys are given, and new ones
+  bool has_window_ = false;                     ///< the first cache has a size of its own, which the others take over
 };
 
 class SizeChooser {

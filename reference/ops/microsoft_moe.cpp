@@ -28,7 +28,7 @@ void require_bias(const ExpertLayer& layer) {
 
 ExpertLayer real_layer(const KernelContext& context, std::size_t weight, std::size_t bias) {
   const Tensor& w = context.input(weight);
-  require(w.rank() == 3, "the weights of the experts have no three axes");
+  require(w.rank() == 3 && w.size() > 0, "the weights of the experts have no three axes, or no elements");
   ExpertLayer layer{w, context.find_input(bias), w.dim(0), w.dim(1), w.dim(2), w.dim(2)};
   require_bias(layer);
   return layer;
@@ -44,7 +44,7 @@ ExpertLayer packed_layer(const KernelContext& context, const PackedLayer& inputs
   const std::int64_t bits = context.integer("expert_weight_bits", 4);
   require(bits == 4 || bits == 8, "expert_weight_bits must be 4 or 8");
   const Tensor& w = context.input(inputs.weight);
-  require(w.rank() == 3 && w.domain() == Domain::natural,
+  require(w.rank() == 3 && w.size() > 0 && w.domain() == Domain::natural,
           "the weights of the experts are no packed numbers of three axes");
   const std::int64_t each = 8 / bits, experts = w.dim(0), outputs = w.dim(1), length = w.dim(2) * each;
   const std::int64_t block = context.integer("block_size", length);
