@@ -72,8 +72,8 @@ void judge(std::shared_ptr<const Model> model, const InputSet& inputs, const std
   recorded.backend = "recorded";
   recorded.label = side.label;
   recorded.answers = {outputs};
+  recorded.arithmetic = side.arithmetic;
   options.warmup = 0;
-  if (const auto profile = profile_named(side.arithmetic)) options.profiles = profiles_of(*profile);
   const auto compared = diff({std::move(reference), std::move(recorded)}, {inputs}, options);
   const bool was_cancelled = compared ? compared->cancelled : compared.error().kind == ErrorKind::cancelled;
   if (was_cancelled) return;

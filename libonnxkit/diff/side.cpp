@@ -35,7 +35,7 @@ Result<void> Side::open(int runs) {
   capabilities_ = desc->capabilities;
   report_.version = desc->title;
   report_.device = fmt::format("{}", fmt::join(desc->devices, ", "));
-  report_.arithmetic = desc->arithmetic;
+  report_.arithmetic = side_.arithmetic.empty() ? desc->arithmetic : side_.arithmetic;
   report_.failed_at = "load";
   exec::LoadOptions options = sessions_.load_options();
   options.options = side_.options;

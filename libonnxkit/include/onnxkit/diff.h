@@ -35,6 +35,7 @@ struct DiffSide {
   std::string format = "onnx";         ///< of `path`, as in docs/worker-protocol.md
   std::map<std::string, std::string> options;    ///< of the worker
   std::vector<std::vector<NamedValue>> answers;  ///< recorded: one list for each set of inputs
+  std::string arithmetic = {};  ///< recorded: what they were computed in, as SideReport::arithmetic; empty: not known
 };
 
 /// Values for all inputs of one run.
