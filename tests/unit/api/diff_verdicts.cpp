@@ -216,6 +216,43 @@ TEST_CASE("verdicts: fp8 explains a deviation where it is asked for only") {
   for (const FloorMeasure& floor : output(found, "y").floors) CHECK(floor.profile != Profile::fp8);
 }
 
+TEST_CASE("verdicts: int8 is tried where accuracy_level lets a runtime round to 8 bits") {
+  const auto model_with = [](const std::string& level) {
+    return std::make_shared<const Model>(parse_model(
+        "<ir_version: 8, opset_import: [\"\" : 17, \"com.microsoft\" : 1]> main (float[4, 32] x, uint8[2, 1, 16] w) => "
+        "(y) "
+        "<float[2, 1] s = {0.25, 0.5}> { y = com.microsoft.MatMulNBits <K = 32, N = 2, bits = 4, block_size = 32" +
+        level + "> (x, w, s) }"));
+  };
+  std::vector<float> numbers(128), rounded(128);
+  for (std::size_t i = 0; i < numbers.size(); ++i)
+    numbers[i] = static_cast<float>(std::sin(1.7 * static_cast<double>(i)));
+  for (std::size_t row = 0; row < 128; row += 32) {
+    float most = 0;
+    for (std::size_t i = row; i < row + 32; ++i) most = std::max(most, std::abs(numbers[i]));
+    for (std::size_t i = row; i < row + 32; ++i) rounded[i] = std::round(numbers[i] / most * 127) * most / 127;
+  }
+  std::vector<std::byte> weights;
+  for (int i = 0; i < 32; ++i) weights.push_back(static_cast<std::byte>(37 * i % 251));
+  const NamedValue w{"w", *Tensor::from_bytes(ElementType::uint8, {2, 1, 16}, std::move(weights))};
+  const auto computed = run(*model_with(""), {{"x", Value(floats({4, 32}, rounded))}, w});
+  REQUIRE(computed);
+  const auto found = [&](const std::string& level, const std::string& arithmetic) {
+    DiffSide base, side;
+    base.backend = "reference";
+    base.model = model_with(level);
+    side.backend = "recorded";
+    side.answers.push_back(computed->outputs);
+    side.arithmetic = arithmetic;
+    return output(compared(base, side, {{"x", Value(floats({4, 32}, numbers))}, w}).sides[1], "y");
+  };
+  const OutputDiff allowed = found(", accuracy_level = 4", "float32");
+  CHECK(allowed.verdict == Verdict::rounding);
+  CHECK(allowed.profile == Profile::int8);
+  CHECK(found("", "float32").verdict == Verdict::not_rounding);
+  CHECK(found(", accuracy_level = 1", "float32").verdict == Verdict::not_rounding);
+}
+
 TEST_CASE("verdicts: int8 is tried only between models that quantize differently") {
   const std::string plain = "kernel_shape = [3, 3]", dilated = "dilations = [2, 2], pads = [1, 1, 1, 1]";
   std::vector<float> numbers;
