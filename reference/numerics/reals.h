@@ -1,11 +1,18 @@
 #pragma once
 
+#include <cmath>
+
 #include "reference/kernels/broadcast.h"
 
 // Numbers of any type in double, and linear quantization by scale and zero point.
 namespace onnxkit::reference {
 
 inline constexpr std::string_view microsoft_domain = "com.microsoft";
+/// The form of Gelu with tanh, as operators of com.microsoft compute it.
+inline double tanh_gelu_microsoft(double x) {
+  constexpr double slope = 0.7978845608028654;  // sqrt(2 / pi)
+  return 0.5 * x * (1 + std::tanh(slope * (x + 0.044715 * x * x * x)));
+}
 
 /// The type that intermediate results are marked with. They are kept in double all the same; contractions of float64 would be made in
 /// twice the precision.

@@ -12,10 +12,6 @@ namespace onnxkit::reference {
 namespace {
 
 double exact_gelu_microsoft(double x) { return 0.5 * x * std::erfc(-x / std::numbers::sqrt2); }
-double tanh_gelu_microsoft(double x) {
-  constexpr double slope = 0.7978845608028654;  // sqrt(2 / pi)
-  return 0.5 * x * (1 + std::tanh(slope * (x + 0.044715 * x * x * x)));
-}
 
 /// f(x), or f(x + bias) when there is a second input.
 template <auto f>

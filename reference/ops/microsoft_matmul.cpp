@@ -102,9 +102,7 @@ Tensor with_bias(const KernelContext& context, const Tensor& product, std::size_
 void gemm_fast_gelu(KernelContext& context) {
   const Tensor& a = context.input(0);
   const Tensor y = with_bias(context, matrix_product(context, a, context.input(1)), 2);
-  context.set_output(0, map_reals(context, y, a.type(), [](double x) {
-                       return 0.5 * x * (1 + std::tanh(0.7978845608028654 * (x + 0.044715 * x * x * x)));
-                     }));
+  context.set_output(0, map_reals(context, y, a.type(), tanh_gelu_microsoft));
 }
 
 // ---- packed weights

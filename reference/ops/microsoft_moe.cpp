@@ -123,7 +123,7 @@ Tensor activated(const KernelContext& context, const Tensor& x) {
   if (name == "silu") return each([](double v) { return silu(v); });
   if (name == "identity") return x;
   require(name == "gelu", "the activation is unknown");
-  return each([](double v) { return 0.5 * v * (1 + std::tanh(0.7978845608028654 * (v + 0.044715 * v * v * v))); });
+  return each(tanh_gelu_microsoft);
 }
 
 struct Choice {

@@ -6,6 +6,7 @@
 
 #include "reference/kernels/axes.h"
 #include "reference/kernels/contract.h"
+#include "reference/kernels/packed_numbers.h"
 #include "reference/kernels/select.h"
 #include "reference/numerics/reals.h"
 
@@ -73,9 +74,8 @@ Tensor unpacked_microsoft(const KernelContext& context, const Tensor& packed, st
   const std::span<double> out = numbers.write<double>();
   const auto columns = static_cast<std::size_t>(last), bytes = static_cast<std::size_t>(packed.dims().back());
   for (std::size_t i = 0; i < out.size(); ++i) {
-    const std::size_t at = i % columns * static_cast<std::size_t>(bits);
-    const std::uint64_t byte = packed.as<std::uint64_t>()[i / columns * bytes + at / 8];
-    out[i] = static_cast<double>(byte >> (at % 8) & ((std::uint64_t{1} << bits) - 1));
+    out[i] = static_cast<double>(
+        packed_number(packed.as<std::uint64_t>(), i / columns * bytes, i % columns, static_cast<std::size_t>(bits)));
   }
   return numbers;
 }
