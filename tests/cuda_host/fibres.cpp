@@ -16,6 +16,18 @@
 #endif
 #ifdef ONNXKIT_HOST_ASAN
 #include <sanitizer/common_interface_defs.h>
+#define ONNXKIT_UNSANITIZED [[gnu::no_sanitize_address]]
+#else
+#define ONNXKIT_UNSANITIZED
+#endif
+// Switching goes by jumps of the compiler where it has them: swapcontext calls the system each time, and so does longjmp with
+// AddressSanitizer. Functions that do not return to their caller are unsanitized for the same reason.
+#ifdef __x86_64__
+#define ONNXKIT_SET_PLACE(place) __builtin_setjmp(place)
+#define ONNXKIT_GO_TO(place) __builtin_longjmp(place, 1)
+#else
+#define ONNXKIT_SET_PLACE(place) ::_setjmp(place)
+#define ONNXKIT_GO_TO(place) ::_longjmp(place, 1)
 #endif
 
 namespace onnxkit::cuda_host {
@@ -25,18 +37,27 @@ constexpr std::size_t stack_bytes = std::size_t{256} << 10;
 constexpr std::size_t warp = 32;
 Fibres* current = nullptr;  // launches follow each other
 
+#ifdef __x86_64__
+using Place = void* [5];
+#else
+using Place = jmp_buf;
+#endif
+
+/// Not inlined: the compiler's jumps must not be in the function that has set the place.
+ONNXKIT_UNSANITIZED [[noreturn, gnu::noinline]] void go_to(Place& place) { ONNXKIT_GO_TO(place); }
+
 }  // namespace
 
-// Switching goes by _longjmp, which takes no call of the system, where a sanitizer does not have to know of it.
 struct Fibres::Fibre {
   enum class State : std::uint8_t { ready, at_block, at_warp, ended };
   ucontext_t context{};
-  jmp_buf place{};
+  Place place{};
   std::byte* stack = nullptr;
   void* fake_stack = nullptr;
   State state = State::ready;
   bool started = false;
   unsigned lanes = 0;
+  std::size_t waits = 0;
 };
 
 struct Fibres::State {
@@ -46,8 +67,7 @@ struct Fibres::State {
   void** parameters = nullptr;
   HostThread* at = nullptr;
   std::size_t count = 0, running = 0;
-  ucontext_t home{};
-  jmp_buf home_place{};
+  Place home_place{};
   void* fake_stack = nullptr;
   const void* home_stack = nullptr;
   std::size_t home_bytes = 0;
@@ -59,7 +79,7 @@ Fibres::~Fibres() {
   for (const auto& fibre : state_->fibres) ::munmap(fibre->stack, stack_bytes);
 }
 
-void Fibres::start(unsigned, unsigned) {
+ONNXKIT_UNSANITIZED void Fibres::start(unsigned, unsigned) {
   State& state = *current->state_;
 #ifdef ONNXKIT_HOST_ASAN
   __sanitizer_finish_switch_fiber(nullptr, &state.home_stack, &state.home_bytes);
@@ -69,45 +89,40 @@ void Fibres::start(unsigned, unsigned) {
   fibre.state = Fibre::State::ended;
 #ifdef ONNXKIT_HOST_ASAN
   __sanitizer_start_switch_fiber(nullptr, state.home_stack, state.home_bytes);
-  ::setcontext(&state.home);
-#else
-  ::_longjmp(state.home_place, 1);
 #endif
+  go_to(state.home_place);
 }
 
-void Fibres::pause() {
+ONNXKIT_UNSANITIZED void Fibres::pause() {
   State& state = *state_;
   Fibre& fibre = *state.fibres[state.running];
+  ++fibre.waits;
 #ifdef ONNXKIT_HOST_ASAN
   __sanitizer_start_switch_fiber(&fibre.fake_stack, state.home_stack, state.home_bytes);
-  ::swapcontext(&fibre.context, &state.home);
+#endif
+  if (ONNXKIT_SET_PLACE(fibre.place) == 0) go_to(state.home_place);
+#ifdef ONNXKIT_HOST_ASAN
   __sanitizer_finish_switch_fiber(fibre.fake_stack, &state.home_stack, &state.home_bytes);
-#else
-  if (::_setjmp(fibre.place) == 0) ::_longjmp(state.home_place, 1);
 #endif
 }
 
-void Fibres::resume(std::size_t number) {
+ONNXKIT_UNSANITIZED void Fibres::resume(std::size_t number) {
   State& state = *state_;
   Fibre& fibre = *state.fibres[number];
   state.running = number;
   state.at->thread = {static_cast<unsigned>(number), 0, 0};
   state.at->exchange = state.exchange.data() + number / warp * warp;
 #ifdef ONNXKIT_HOST_ASAN
-  if (!fibre.started) {
-    fibre.started = true;
-    ::getcontext(&fibre.context);
-    fibre.context.uc_stack.ss_sp = fibre.stack;
-    fibre.context.uc_stack.ss_size = stack_bytes;
-    fibre.context.uc_link = nullptr;
-    ::makecontext(&fibre.context, reinterpret_cast<void (*)()>(&Fibres::start), 2, 0U, 0U);
-  }
   __sanitizer_start_switch_fiber(&state.fake_stack, fibre.stack, stack_bytes);
-  ::swapcontext(&state.home, &fibre.context);
+#endif
+  if (ONNXKIT_SET_PLACE(state.home_place) == 0) enter(fibre);
+#ifdef ONNXKIT_HOST_ASAN
   __sanitizer_finish_switch_fiber(state.fake_stack, nullptr, nullptr);
-#else
-  if (::_setjmp(state.home_place) != 0) return;
-  if (fibre.started) ::_longjmp(fibre.place, 1);
+#endif
+}
+
+ONNXKIT_UNSANITIZED void Fibres::enter(Fibre& fibre) {
+  if (fibre.started) go_to(fibre.place);
   fibre.started = true;
   ::getcontext(&fibre.context);
   fibre.context.uc_stack.ss_sp = fibre.stack;
@@ -115,7 +130,6 @@ void Fibres::resume(std::size_t number) {
   fibre.context.uc_link = nullptr;
   ::makecontext(&fibre.context, reinterpret_cast<void (*)()>(&Fibres::start), 2, 0U, 0U);
   ::setcontext(&fibre.context);
-#endif
 }
 
 void Fibres::wait_for_block() {
@@ -158,7 +172,13 @@ bool Fibres::release_warps() {
   return any;
 }
 
-bool Fibres::run_block(Kernel kernel, void** parameters, HostThread& at) {
+bool Fibres::waited_alike() const {
+  const auto& fibres = state_->fibres;
+  return std::all_of(fibres.begin(), fibres.begin() + static_cast<std::ptrdiff_t>(state_->count),
+                     [&](const auto& fibre) { return fibre->waits == fibres.front()->waits; });
+}
+
+bool Fibres::run_block(Kernel kernel, void** parameters, HostThread& at, bool backwards) {
   State& state = *state_;
   current = this;
   state.kernel = kernel;
@@ -179,10 +199,12 @@ bool Fibres::run_block(Kernel kernel, void** parameters, HostThread& at) {
   for (std::size_t i = 0; i < state.count; ++i) {
     state.fibres[i]->state = Fibre::State::ready;
     state.fibres[i]->started = false;
+    state.fibres[i]->waits = 0;
   }
   while (true) {
     bool any = false, all_ended = true;
-    for (std::size_t i = 0; i < state.count; ++i) {
+    for (std::size_t turn = 0; turn < state.count; ++turn) {
+      const std::size_t i = backwards ? state.count - 1 - turn : turn;
       if (state.fibres[i]->state == Fibre::State::ready) {
         any = true;
         resume(i);

@@ -18,7 +18,10 @@ class Fibres {
 
   using Kernel = void (*)(void** parameters);
   /// `at` has the block and the sizes; the kernel reads its thread there. False when threads wait for others that wait for them or have ended.
-  bool run_block(Kernel kernel, void** parameters, HostThread& at);
+  /// Threads run in their order, or the other way round.
+  bool run_block(Kernel kernel, void** parameters, HostThread& at, bool backwards = false);
+  /// All threads of the last block waited equally often.
+  bool waited_alike() const;
 
  private:
   struct Fibre;
@@ -28,6 +31,7 @@ class Fibres {
   static void wait_for_warp(unsigned lanes);
   void resume(std::size_t number);
   void pause();
+  void enter(Fibre& fibre);
   bool release_warps();
 
   std::unique_ptr<State> state_;

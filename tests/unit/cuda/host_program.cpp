@@ -1,7 +1,6 @@
 #include "tests/unit/cuda/host_program.h"
 
 #include <dlfcn.h>
-#include <ucontext.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -12,86 +11,10 @@
 #include <fmt/format.h>
 
 #include "libonnxkit/cuda/text/prelude.h"
-#include "tests/cuda_host/thread.h"
+#include "tests/cuda_host/fibres.h"
 #include "tests/unit/temp_folder.h"
 
 namespace onnxkit::tests {
-namespace {
-
-/// The threads of a block, each on a stack of its own. A barrier passes on to the next thread; the last one's leads back to the first.
-class Block {
- public:
-  Block(void (*call)(void**), void** parameters, HostThread state, bool backwards)
-      : call_(call), parameters_(parameters), state_(state), backwards_(backwards), fibres_(state.threads.x) {
-    for (Fibre& fibre : fibres_) fibre.stack.resize(stack_bytes);
-  }
-
-  /// False when the threads met at different barriers.
-  bool run(std::uint32_t block, HostThread** shown) {
-    current = this;
-    state_.block.x = block;
-    state_.wait_for_block = [] { current->pass_on(); };
-    state_.wait_for_warp = [](unsigned) { current->pass_on(); };
-    *shown = &state_;
-    for (Fibre& fibre : fibres_) {
-      getcontext(&fibre.context);
-      fibre.context.uc_stack.ss_sp = fibre.stack.data();
-      fibre.context.uc_stack.ss_size = fibre.stack.size();
-      fibre.context.uc_link = &main_;
-      fibre.meetings = 0;
-      fibre.is_done = false;
-      makecontext(
-          &fibre.context, [] { current->call_(current->parameters_), current->fibre().is_done = true; }, 0);
-    }
-    for (bool goes_on = true; goes_on;) {
-      goes_on = false;
-      for (at_ = 0; at_ < fibres_.size(); ++at_) {
-        if (fibre().is_done) continue;
-        enter();
-        swapcontext(&main_, &fibre().context);
-        goes_on = goes_on || !fibre().is_done;
-      }
-    }
-    for (const Fibre& one : fibres_)
-      if (one.meetings != fibres_.front().meetings) return false;
-    return true;
-  }
-
- private:
-  struct Fibre {
-    ucontext_t context;
-    std::vector<char> stack;
-    int meetings = 0;
-    bool is_done = false;
-  };
-  static constexpr std::size_t stack_bytes = 1 << 16;
-
-  Fibre& fibre() { return fibres_[index()]; }
-  std::size_t index() const { return backwards_ ? fibres_.size() - 1 - at_ : at_; }
-  void enter() {
-    state_.thread.x = static_cast<unsigned>(index());
-    state_.exchange = exchange_[index() / 32];
-  }
-  void pass_on() {
-    ++fibre().meetings;
-    swapcontext(&fibre().context, &main_);
-  }
-
-  static thread_local Block* current;
-
-  void (*call_)(void**);
-  void** parameters_;
-  HostThread state_;
-  bool backwards_;
-  std::vector<Fibre> fibres_;
-  std::size_t at_ = 0;
-  ucontext_t main_;
-  unsigned long long exchange_[32][32];
-};
-thread_local Block* Block::current = nullptr;
-
-}  // namespace
-
 HostStep::HostStep(plan::Step given) : step(std::move(given)) {
   std::uint32_t buffers = 0;
   for (const auto* views : {&step.inputs, &step.outputs})
@@ -240,9 +163,10 @@ std::string HostProgram::run(HostStep& step, bool backwards) {
         for (state.thread.x = 0; state.thread.x < launch.threads; ++state.thread.x) call(parameters.data());
       continue;
     }
-    Block block(call, parameters.data(), state, backwards);
-    for (std::uint32_t b = 0; b < launch.blocks; ++b)
-      if (!block.run(b, shown)) return "threads met at different barriers";
+    *shown = &state;
+    for (state.block.x = 0; state.block.x < launch.blocks; ++state.block.x)
+      if (!fibres_.run_block(call, parameters.data(), state, backwards) || !fibres_.waited_alike())
+        return "threads met at different barriers";
   }
   return fault == 0 ? "" : "a kernel found a fault";
 }

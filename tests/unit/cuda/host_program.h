@@ -7,6 +7,7 @@
 
 #include "libonnxkit/base/dtype/dtype.h"
 #include "libonnxkit/cuda/step.h"
+#include "tests/cuda_host/fibres.h"
 
 // Generated kernels compiled by the host's compiler and run on the host: threads of a block are fibres that meet at barriers.
 namespace onnxkit::tests {
@@ -48,6 +49,7 @@ class HostProgram {
   std::map<std::string, std::string> names_;  ///< of kernels by text
   std::map<std::string, unsigned> threads_;
   void* library_ = nullptr;
+  cuda_host::Fibres fibres_;
 };
 
 }  // namespace onnxkit::tests
