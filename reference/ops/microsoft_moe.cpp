@@ -1,6 +1,7 @@
 // com.microsoft: MoE and QMoE, mixtures of experts of two layers each, of which every row takes the k that its router ranks highest.
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <numeric>
 
@@ -13,9 +14,10 @@
 namespace onnxkit::reference {
 namespace {
 
-/// One layer of all experts: weight [experts, outputs, inputs], bias [experts, outputs] or none.
+/// One layer of all experts: weights [experts, outputs, inputs], bias [experts, outputs] or none.
 struct ExpertLayer {
-  Tensor weight;
+  std::function<std::span<const double>(std::int64_t expert)>
+      weights_of;  ///< what it gives is there until the next call
   const Tensor* bias;
   std::int64_t experts, outputs, inputs;
   std::int64_t block;  ///< numbers along `inputs` that share a scale
@@ -29,7 +31,11 @@ void require_bias(const ExpertLayer& layer) {
 ExpertLayer real_layer(const KernelContext& context, std::size_t weight, std::size_t bias) {
   const Tensor& w = context.input(weight);
   require(w.rank() == 3 && w.size() > 0, "the weights of the experts have no three axes, or no elements");
-  ExpertLayer layer{w, context.find_input(bias), w.dim(0), w.dim(1), w.dim(2), w.dim(2)};
+  const auto weights_of = [&w](std::int64_t expert) {
+    const auto size = static_cast<std::size_t>(w.dim(1) * w.dim(2));
+    return w.as<double>().subspan(static_cast<std::size_t>(expert) * size, size);
+  };
+  ExpertLayer layer{weights_of, context.find_input(bias), w.dim(0), w.dim(1), w.dim(2), w.dim(2)};
   require_bias(layer);
   return layer;
 }
@@ -39,44 +45,59 @@ struct PackedLayer {
   std::size_t weight, scales, bias, zero_points;
 };
 
-/// Weights [experts, outputs, packed inputs]; scales by row or by block of a row; zero points packed as the weights, or the middle of the range.
+/// Weights in packed numbers, with scales by row or by block of a row, and zero points packed as the weights, or the middle of the range.
+struct PackedWeights {
+  const Tensor* numbers;
+  const Tensor* zeros;
+  Tensor scales;
+  std::int64_t bits, outputs, inputs, block;
+
+  std::int64_t blocks() const { return inputs / block; }
+  std::int64_t zeros_of_row() const { return (blocks() * bits + 7) / 8; }
+
+  void decode(std::int64_t row, std::span<double> out) const {
+    const auto width = static_cast<std::size_t>(bits);
+    const auto number_in = [&](const Tensor& from, std::int64_t begin, std::int64_t at) {
+      return static_cast<double>(packed_number(from.as<std::uint64_t>(), static_cast<std::size_t>(begin),
+                                               static_cast<std::size_t>(at), width));
+    };
+    for (std::int64_t i = 0; i < inputs; ++i) {
+      const std::int64_t at = i / block;
+      const double zero =
+          zeros ? number_in(*zeros, row * zeros_of_row(), at) : static_cast<double>(std::int64_t{1} << (bits - 1));
+      out[static_cast<std::size_t>(i)] = (number_in(*numbers, row * numbers->dim(2), i) - zero) *
+                                         scales.as<double>()[static_cast<std::size_t>(row * blocks() + at)];
+    }
+  }
+};
+
+/// Weights [experts, outputs, packed inputs]. Decoded are those of one expert at a time: a row takes few of many.
 ExpertLayer packed_layer(const KernelContext& context, const PackedLayer& inputs) {
   const std::int64_t bits = context.integer("expert_weight_bits", 4);
   require(bits == 4 || bits == 8, "expert_weight_bits must be 4 or 8");
   const Tensor& w = context.input(inputs.weight);
   require(w.rank() == 3 && w.size() > 0 && w.domain() == Domain::natural,
           "the weights of the experts are no packed numbers of three axes");
-  const std::int64_t each = 8 / bits, experts = w.dim(0), outputs = w.dim(1), length = w.dim(2) * each;
+  const std::int64_t experts = w.dim(0), outputs = w.dim(1), length = w.dim(2) * (8 / bits);
   const std::int64_t block = context.integer("block_size", length);
   require(block >= 1 && length % block == 0, "block_size does not divide the number of inputs");
-  const std::int64_t rows = experts * outputs, blocks = length / block;
-  const Tensor scales = as_reals(context, context.input(inputs.scales));
-  require(scales.size() == rows * blocks, "there must be one scale per block");
   const Tensor* zeros = context.find_input(inputs.zero_points);
-  const std::int64_t zero_row = (blocks + each - 1) / each;
-  require(!zeros || (zeros->domain() == Domain::natural && zeros->size() == rows * zero_row),
+  PackedWeights packed{&w, zeros, as_reals(context, context.input(inputs.scales)), bits, outputs, length, block};
+  require(packed.scales.size() == experts * outputs * packed.blocks(), "there must be one scale per block");
+  require(!zeros || (zeros->domain() == Domain::natural && zeros->size() == experts * outputs * packed.zeros_of_row()),
           "there must be one zero point per block");
 
-  Tensor weight = context.make_unset(real_type, {experts, outputs, length});
-  const std::span<double> out = weight.write<double>();
-  const auto width = static_cast<std::size_t>(bits);
-  context.for_range(
-      rows, 1 + (1 << 14) / std::max<std::int64_t>(1, length), [&](std::int64_t first, std::int64_t last) {
-        for (std::int64_t row = first; row < last; ++row) {
-          for (std::int64_t i = 0; i < length; ++i) {
-            const std::int64_t at = row * blocks + i / block;
-            const auto number = static_cast<double>(packed_number(
-                w.as<std::uint64_t>(), static_cast<std::size_t>(row * w.dim(2)), static_cast<std::size_t>(i), width));
-            const double zero = zeros ? static_cast<double>(packed_number(zeros->as<std::uint64_t>(),
-                                                                          static_cast<std::size_t>(row * zero_row),
-                                                                          static_cast<std::size_t>(i / block), width))
-                                      : static_cast<double>(std::int64_t{1} << (bits - 1));
-            out[static_cast<std::size_t>(row * length + i)] =
-                (number - zero) * scales.as<double>()[static_cast<std::size_t>(at)];
-          }
-        }
-      });
-  ExpertLayer layer{std::move(weight), context.find_input(inputs.bias), experts, outputs, length, block};
+  const auto weights_of = [&context, packed = std::move(packed),
+                           decoded = context.make_unset(real_type, {outputs, length})](std::int64_t expert) mutable {
+    const std::span<double> out = decoded.write<double>();
+    const auto width = static_cast<std::size_t>(packed.inputs);
+    context.for_range(packed.outputs, 1 + (1 << 14) / packed.inputs, [&](std::int64_t first, std::int64_t last) {
+      for (std::int64_t row = first; row < last; ++row)
+        packed.decode(expert * packed.outputs + row, out.subspan(static_cast<std::size_t>(row) * width, width));
+    });
+    return std::span<const double>(out);
+  };
+  ExpertLayer layer{weights_of, context.find_input(inputs.bias), experts, outputs, length, block};
   require_bias(layer);
   return layer;
 }
@@ -85,7 +106,7 @@ ExpertLayer packed_layer(const KernelContext& context, const PackedLayer& inputs
 Tensor through(const KernelContext& context, const ExpertLayer& layer, std::int64_t expert, const Tensor& x) {
   const std::int64_t rows = x.dim(0);
   Tensor y = context.make_unset(real_type, {rows, layer.outputs});
-  const double* const weight = layer.weight.as<double>().data() + expert * layer.outputs * layer.inputs;
+  const double* const weight = layer.weights_of(expert).data();
   const Tensor factor = factor_of_packed(context, x, layer.inputs, layer.block);
   multiply_matrices<double>(context, context.input(0).type(), row_major(factor.as<double>().data(), rows, layer.inputs),
                             row_major(weight, layer.outputs, layer.inputs).transposed(),
