@@ -87,8 +87,8 @@ ExpertLayer packed_layer(const KernelContext& context, const PackedLayer& inputs
   require(!zeros || (zeros->domain() == Domain::natural && zeros->size() == experts * outputs * packed.zeros_of_row()),
           "there must be one zero point per block");
 
-  const auto weights_of = [&context, packed = std::move(packed),
-                           decoded = context.make_unset(real_type, {outputs, length})](std::int64_t expert) mutable {
+  auto weights_of = [&context, packed = std::move(packed),
+                     decoded = context.make_unset(real_type, {outputs, length})](std::int64_t expert) mutable {
     const std::span<double> out = decoded.write<double>();
     const auto width = static_cast<std::size_t>(packed.inputs);
     context.for_range(packed.outputs, 1 + (1 << 14) / packed.inputs, [&](std::int64_t first, std::int64_t last) {
@@ -97,7 +97,7 @@ ExpertLayer packed_layer(const KernelContext& context, const PackedLayer& inputs
     });
     return std::span<const double>(out);
   };
-  ExpertLayer layer{weights_of, context.find_input(inputs.bias), experts, outputs, length, block};
+  ExpertLayer layer{std::move(weights_of), context.find_input(inputs.bias), experts, outputs, length, block};
   require_bias(layer);
   return layer;
 }
