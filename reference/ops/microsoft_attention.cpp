@@ -4,6 +4,8 @@
 #include <functional>
 #include <limits>
 
+#include <fmt/format.h>
+
 #include "reference/kernels/attend.h"
 #include "reference/kernels/contract.h"
 #include "reference/kernels/select.h"

@@ -129,28 +129,31 @@ def make_tensorflow(weights, scratch):
 
 
 def digits(story, scratch):
+    """The sides of PyTorch and TensorFlow, in two lists."""
     folder = STORY / "mnist_cnn"
     model, weights = folder / "model.onnx", weights_of(folder / "model.onnx")
+    torch = make_torch(weights, scratch) if story.there("torch", cases=2) else []
+    tensorflow = make_tensorflow(weights, scratch) if story.there("tensorflow", "tflite", cases=2) else []
     sides = [f"tflite:{folder / 'model.tflite'}"] if story.there("tflite") else []
-    sides += make_torch(weights, scratch) if story.there("torch", cases=2) else []
-    sides += make_tensorflow(weights, scratch) if story.there("tensorflow", "tflite", cases=2) else []
+    sides += torch + tensorflow
     report = story.compare("Digits", model, *sides, "-b", story.backends(), "--set", folder, "--recorded")
     for side in report["sides"][1:]:
         story.check(f"digits: {side['label']}", unlike(side))
     story.check("digits: what was recorded", "" if report["sides"][-1]["label"] == "recorded" else "not compared")
     answers = numpy_helper.to_array(onnx.load_tensor(folder / "test_data_set_0/output_0.pb"))
     story.check("digits: 0 to 9", "" if answers.argmax(1).tolist() == list(range(10)) else str(answers.argmax(1)))
+    return torch, tensorflow
 
 
 def nodes_of(stretch):
     return [place["node"] for place in stretch["nodes"]]
 
 
-def layers(story, scratch):
+def layers(story, scratch, torch, tensorflow):
     """The same weight wrong in ONNX is found at its node against each framework, and nothing is found without the fault."""
-    model, weights = STORY / "mnist_cnn/model.onnx", weights_of(STORY / "mnist_cnn/model.onnx")
-    sides = make_torch(weights, scratch)[:1] if story.there("torch", cases=2) else []
-    sides += make_tensorflow(weights, scratch) if story.there("tensorflow", "tflite", cases=4) else []
+    model = STORY / "mnist_cnn/model.onnx"
+    sides = torch[:1] if story.there("torch", cases=2) else []
+    sides += tensorflow if story.there("tensorflow", "tflite", cases=4) else []
     broken = onnx.load(model)
     wrong = next(i for i, node in enumerate(broken.graph.node) if node.op_type == "Conv" and "conv2.weight" in node.input)
     tensor = next(tensor for tensor in broken.graph.initializer if tensor.name == "conv2.weight")
@@ -207,8 +210,8 @@ def main():
     parser.add_argument("--repeat", type=int, default=3, help="measured runs of each side")
     story = Story(parser.parse_args())
     with tempfile.TemporaryDirectory() as folder:
-        digits(story, pathlib.Path(folder))
-        layers(story, pathlib.Path(folder))
+        torch, tensorflow = digits(story, pathlib.Path(folder))
+        layers(story, pathlib.Path(folder), torch, tensorflow)
         two_layers(story)
         segmentation(story, pathlib.Path(folder))
     return story.close()

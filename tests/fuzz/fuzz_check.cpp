@@ -5,7 +5,7 @@
 #include "onnxkit/check.h"
 #include "tests/fuzz/property.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+extern "C" int fuzz_check(const std::uint8_t* data, std::size_t size) {
   const auto model = onnxkit::read_model_bytes(std::string(reinterpret_cast<const char*>(data), size), "fuzz");
   if (!model) return 0;
   onnxkit::CheckOptions options;

@@ -8,7 +8,7 @@
 
 using namespace onnxkit;
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+extern "C" int fuzz_export(const std::uint8_t* data, std::size_t size) {
   const std::string bytes(reinterpret_cast<const char*>(data), size);
   const auto model = wire::read_binary(MappedFile::from_bytes(bytes));
   if (!model) return 0;

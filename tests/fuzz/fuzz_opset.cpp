@@ -37,7 +37,7 @@ bool runs(const Model& model, const VerifyOptions& limits) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+extern "C" int fuzz_opset(const std::uint8_t* data, std::size_t size) {
   const std::string bytes(reinterpret_cast<const char*>(data), size);
   const auto before = read(bytes);
   auto after = read(bytes);

@@ -33,7 +33,7 @@ void expect_tensors(const Result<containers::StoredTensors>& stored) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+extern "C" int fuzz_pickle(const std::uint8_t* data, std::size_t size) {
   std::string bytes(reinterpret_cast<const char*>(data), size);
   const auto file = MappedFile::from_bytes(bytes);
   if (bytes.starts_with("PK")) {

@@ -22,7 +22,7 @@ Result<ir::Model> model_of_program(std::string_view text, std::vector<Diagnostic
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+extern "C" int fuzz_pt2(const std::uint8_t* data, std::size_t size) {
   const std::string bytes(reinterpret_cast<const char*>(data), size);
   std::vector<Diagnostic> findings;
   const auto model =

@@ -27,7 +27,7 @@ bool same_message(const std::string& written, const std::string& again) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+extern "C" int fuzz_reader(const std::uint8_t* data, std::size_t size) {
   std::string bytes(reinterpret_cast<const char*>(data), size);
   const auto model = wire::read_binary(MappedFile::from_bytes(std::move(bytes)));
   if (!model) return 0;

@@ -74,7 +74,7 @@ void check_cpu(const Model& model, const RunReport& report, RunOptions options) 
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+extern "C" int fuzz_run(const std::uint8_t* data, std::size_t size) {
   auto model = read_model_bytes(std::string(reinterpret_cast<const char*>(data), size), "fuzz");
   if (!model) return 0;
   RunOptions options;

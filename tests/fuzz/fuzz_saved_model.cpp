@@ -8,7 +8,7 @@
 
 using namespace onnxkit;
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+extern "C" int fuzz_saved_model(const std::uint8_t* data, std::size_t size) {
   const auto file = MappedFile::from_bytes(std::string(reinterpret_cast<const char*>(data), size));
   std::vector<Diagnostic> findings;
   constexpr char first_node = 0x0a;

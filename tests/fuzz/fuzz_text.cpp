@@ -9,7 +9,7 @@
 
 using namespace onnxkit;
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+extern "C" int fuzz_text(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const auto model = wire::parse_text(text, "text");
   if (!model) {

@@ -7,7 +7,7 @@
 
 using namespace onnxkit;
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+extern "C" int fuzz_tflite(const std::uint8_t* data, std::size_t size) {
   std::string bytes(reinterpret_cast<const char*>(data), size);
   std::vector<Diagnostic> findings;
   const auto model = tflite::read(MappedFile::from_bytes(std::move(bytes)), findings);

@@ -8,7 +8,7 @@
 
 using namespace onnxkit;
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+extern "C" int fuzz_torchscript(const std::uint8_t* data, std::size_t size) {
   const std::string bytes(reinterpret_cast<const char*>(data), size);
   if (!bytes.starts_with("PK")) {
     const auto file = torchscript::parse_source(bytes, "code.py");

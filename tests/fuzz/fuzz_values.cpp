@@ -41,7 +41,7 @@ void check_message(const std::shared_ptr<const MappedFile>& file, ValueKind kind
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+extern "C" int fuzz_values(const std::uint8_t* data, std::size_t size) {
   const auto file = MappedFile::from_bytes({reinterpret_cast<const char*>(data), size});
   if (file->view().starts_with("PK")) {
     check_archive(file);

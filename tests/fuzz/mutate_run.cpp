@@ -1,5 +1,7 @@
-// How libFuzzer changes the models that fuzz_run runs: as models (attributes, sizes, constants, types, edges, opsets) and now and then as
+// How libFuzzer changes the models that targets take as models: as models (attributes, sizes, constants, types, edges, opsets) and now and then as
 // bytes.
+#include "tests/fuzz/mutate_run.h"
+
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
@@ -102,16 +104,13 @@ class Mutator {
 
 }  // namespace
 
-extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t most);
-
-extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t most, unsigned seed) {
-  auto model = seed % 8 == 0
-                   ? Result<ir::Model>(make_error(ErrorKind::input, "bytes", ""))
-                   : wire::read_binary(MappedFile::from_bytes(std::string(reinterpret_cast<const char*>(data), size)));
-  if (!model || !model->graph) return LLVMFuzzerMutate(data, size, most);
+std::size_t onnxkit::fuzz::mutate_model(std::uint8_t* data, std::size_t size, std::size_t most, unsigned seed) {
+  if (seed % 8 == 0) return 0;
+  auto model = wire::read_binary(MappedFile::from_bytes(std::string(reinterpret_cast<const char*>(data), size)));
+  if (!model || !model->graph) return 0;
   Mutator(seed).mutate(*model);
   const std::string bytes = wire::to_bytes(*model);
-  if (bytes.empty() || bytes.size() > most) return LLVMFuzzerMutate(data, size, most);
+  if (bytes.size() > most) return 0;
   std::copy(bytes.begin(), bytes.end(), data);
   return bytes.size();
 }

@@ -1,6 +1,6 @@
 // Runs a fuzz target without libFuzzer.
-//   replay_<target> FILE-OR-FOLDER...      every file once
-//   replay_<target> --mutate [--every N] MODEL...
+//   replay TARGET FILE-OR-FOLDER...      every file once
+//   replay TARGET --mutate [--every N] MODEL...
 //     each model cut at every 1/200 of its length, and 1,000 times with a few bytes changed; with N only every N-th of them
 // An input that crashes, takes more than 5 s or needs more than 2 GiB ends the program; its name goes to standard error first.
 #include <signal.h>
@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
+#include "tests/fuzz/targets.h"
 
 namespace {
 
@@ -37,6 +37,7 @@ constexpr int cuts = 200;
 constexpr int changes = 1000;
 
 char current[512];
+const onnxkit::fuzz::Target* target = nullptr;
 
 void name_input(int signal) {
   const char* const reason = signal == SIGALRM ? "too slow: " : "crashed: ";
@@ -52,7 +53,7 @@ void name_input(int signal) {
 void run(const std::string& name, const std::string& bytes) {
   std::snprintf(current, sizeof current, "%s", name.c_str());
   alarm(seconds_per_input);
-  LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
+  target->run(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
   alarm(0);
 }
 
@@ -106,12 +107,23 @@ int main(int argc, char** argv) {
     const rlimit limit{memory_limit, memory_limit};
     setrlimit(RLIMIT_AS, &limit);
   }
-  const bool mutating = argc > 1 && std::strcmp(argv[1], "--mutate") == 0;
-  const bool sampled = mutating && argc > 3 && std::strcmp(argv[2], "--every") == 0;
-  const int every = sampled ? std::max(1, std::atoi(argv[3])) : 1;
+  const std::vector<std::string> arguments(argv + 1, argv + argc);
+  const auto all = onnxkit::fuzz::targets();
+  const auto found = std::find_if(all.begin(), all.end(),
+                                  [&](const auto& one) { return !arguments.empty() && one.name == arguments[0]; });
+  if (found == all.end()) {
+    std::fputs("usage: replay TARGET [--mutate [--every N]] FILE-OR-FOLDER..., where TARGET is one of", stderr);
+    for (const auto& one : all) std::fprintf(stderr, " %s", std::string(one.name).c_str());
+    std::fputc('\n', stderr);
+    return 2;
+  }
+  target = &*found;
+  const bool mutating = arguments.size() > 1 && arguments[1] == "--mutate";
+  const bool sampled = mutating && arguments.size() > 3 && arguments[2] == "--every";
+  const int every = sampled ? std::max(1, std::atoi(arguments[3].c_str())) : 1;
   int inputs = 0;
-  for (int i = sampled ? 4 : mutating ? 2 : 1; i < argc; ++i)
-    inputs += mutating ? mutate(argv[i], every) : replay(argv[i]);
+  for (std::size_t i = sampled ? 4 : mutating ? 2 : 1; i < arguments.size(); ++i)
+    inputs += mutating ? mutate(arguments[i], every) : replay(arguments[i]);
   std::printf("%d inputs\n", inputs);
   return inputs > 0 ? 0 : 1;
 }
