@@ -1,9 +1,9 @@
 // The targets as one program of libFuzzer, which runs the one that it is called after: build/fuzz/bin/fuzz_text is a link to it.
-#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <string>
 
 #include "tests/fuzz/mutate_run.h"
 #include "tests/fuzz/targets.h"
@@ -18,13 +18,11 @@ extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, st
 
 extern "C" int LLVMFuzzerInitialize(int*, char*** arguments) {
   const std::string name = std::filesystem::path((*arguments)[0]).filename();
-  const auto all = onnxkit::fuzz::targets();
-  const auto found = std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.name == name; });
-  if (found == all.end()) {
+  target = onnxkit::fuzz::find_target(name);
+  if (!target) {
     std::fprintf(stderr, "%s is no target of tests/fuzz; call one of the links that point here\n", name.c_str());
     std::exit(2);
   }
-  target = &*found;
   return 0;
 }
 

@@ -108,16 +108,13 @@ int main(int argc, char** argv) {
     setrlimit(RLIMIT_AS, &limit);
   }
   const std::vector<std::string> arguments(argv + 1, argv + argc);
-  const auto all = onnxkit::fuzz::targets();
-  const auto found = std::find_if(all.begin(), all.end(),
-                                  [&](const auto& one) { return !arguments.empty() && one.name == arguments[0]; });
-  if (found == all.end()) {
+  if (!arguments.empty()) target = onnxkit::fuzz::find_target(arguments[0]);
+  if (!target) {
     std::fputs("usage: replay TARGET [--mutate [--every N]] FILE-OR-FOLDER..., where TARGET is one of", stderr);
-    for (const auto& one : all) std::fprintf(stderr, " %s", std::string(one.name).c_str());
+    for (const auto& one : onnxkit::fuzz::targets()) std::fprintf(stderr, " %s", std::string(one.name).c_str());
     std::fputc('\n', stderr);
     return 2;
   }
-  target = &*found;
   const bool mutating = arguments.size() > 1 && arguments[1] == "--mutate";
   const bool sampled = mutating && arguments.size() > 3 && arguments[2] == "--every";
   const int every = sampled ? std::max(1, std::atoi(arguments[3].c_str())) : 1;

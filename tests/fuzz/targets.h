@@ -16,5 +16,7 @@ struct Target {
 
 /// Written by CMake from tests/fuzz/CMakeLists.txt.
 std::span<const Target> targets();
+/// Null where there is none of that name.
+const Target* find_target(std::string_view name);
 
 }  // namespace onnxkit::fuzz
