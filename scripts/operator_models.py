@@ -221,7 +221,29 @@ def machine_learning():
                                   intercepts=uniform(10).tolist(), classlabels_ints=list(range(10)), outputs=("y", "s"))
 
 
+def mixture(rows, experts, chosen, wide=512, inner=1024):
+    layers = {"w1": weights(experts, inner, wide), "b1": uniform(experts, inner), "w2": weights(experts, wide, inner), "b2": uniform(experts, wide)}
+    return one("MoE", [rows, wide], layers, {"r": [rows, experts]}, domain="com.microsoft", k=chosen, activation_type="silu", normalize_routing_weights=1)
+
+
+def quantized_mixture(rows, bits, experts, chosen, wide=1024, inner=1024, block=32):
+    """Gated, as the experts of gpt-oss are."""
+    def layer(number, outputs, inputs):
+        return {f"w{number}": integers(experts, outputs, inputs * bits // 8, below=256).astype(np.uint8),
+                f"s{number}": uniform(experts, outputs, inputs // block, high=0.5 / 2**bits), f"b{number}": uniform(experts, outputs)}
+    return one("QMoE", [rows, wide], {**layer(1, 2 * inner, wide), **layer(2, wide, inner)}, {"r": [rows, experts]}, domain="com.microsoft",
+               k=chosen, activation_type="swiglu", swiglu_fusion=1, swiglu_limit=7.0, activation_alpha=1.702, activation_beta=1.0,
+               expert_weight_bits=bits, block_size=block)
+
+
+def experts():
+    for rows in (1, 64):
+        yield f"MoE, 2 of 8 experts, {rows} rows", mixture(rows, 8, 2)
+        yield f"QMoE, 4 bits, 4 of 32 experts, {rows} rows", quantized_mixture(rows, 4, 32, 4)
+        yield f"QMoE, 8 bits, 2 of 8 experts, {rows} rows", quantized_mixture(rows, 8, 8, 2)
+
+
 def models():
     """(name, model) of all."""
-    for make in (convolutions, pools, products, recurrent, normalizations, elementwise, reductions, movements, samples, machine_learning):
+    for make in (convolutions, pools, products, recurrent, normalizations, elementwise, reductions, movements, samples, machine_learning, experts):
         yield from make()

@@ -307,15 +307,17 @@ View bytes_of(LowerCall& call, const Tensor& content) {
       *Tensor::view(ElementType::uint8, {size}, content.bytes(), std::make_shared<const Tensor>(content)));
 }
 
+View unpacked(LowerCall& call, const BlockedWeights& blocks, const Tensor& numbers) {
+  std::vector<std::byte> reals(static_cast<std::size_t>(blocks.n * blocks.k) * sizeof(float));
+  unpack(blocks, numbers.bytes(), {reinterpret_cast<float*>(reals.data()), reals.size() / sizeof(float)});
+  return call.constant(*Tensor::from_bytes(ElementType::float32, {blocks.n, blocks.k}, std::move(reals)));
+}
+
 void emit_packed_product(LowerCall& call, std::vector<View> inputs, const View& output, ProductParameters parameters,
                          const Tensor& numbers) {
   if (call.emit_if_taken(product_step, inputs, {output}, parameters)) return;
-  const BlockedWeights& blocks = *parameters.blocks;
-  std::vector<std::byte> reals(static_cast<std::size_t>(blocks.n * blocks.k) * sizeof(float));
-  unpack(blocks, numbers.bytes(), {reinterpret_cast<float*>(reals.data()), reals.size() / sizeof(float)});
   constexpr std::int64_t swapped[] = {1, 0};
-  inputs[1] = permuted(call.constant(*Tensor::from_bytes(ElementType::float32, {blocks.n, blocks.k}, std::move(reals))),
-                       swapped);
+  inputs[1] = permuted(unpacked(call, *parameters.blocks, numbers), swapped);
   parameters.blocks = nullptr;
   call.emit(product_step, std::move(inputs), {output}, std::move(parameters));
 }

@@ -65,6 +65,8 @@ void give(LowerCall& call, const View& view);
 ElementType wide_type(ElementType type);
 /// The bytes of a tensor as a constant of uint8.
 View bytes_of(LowerCall& call, const Tensor& content);
+/// The numbers as a constant of float32, [n, k].
+View unpacked(LowerCall& call, const BlockedWeights& blocks, const Tensor& numbers);
 /// A product whose b are these numbers in blocks (ProductParameters::blocks): as they are packed, or as a constant of float32 where the backend does
 /// not take them so. Input 1 is the constant of their bytes.
 void emit_packed_product(LowerCall& call, std::vector<View> inputs, const View& output, ProductParameters parameters,

@@ -46,6 +46,9 @@ Unlowered lower_elementwise(LowerCall& call, Make make, std::size_t most = std::
   return std::nullopt;
 }
 
+/// x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3))).
+Expression::Number tanh_gelu(Expression& e, Expression::Number x);
+
 inline bool is_real_lane(const Expression& e, Expression::Number x) { return e.lane(x) != Lane::i64; }
 
 }  // namespace onnxkit::plan

@@ -38,7 +38,7 @@ double products_of(const Step& step) {
   const auto size_of = [](const View& view) { return static_cast<double>(view.size()); };
   const View &first = step.inputs[0], &second = step.inputs[1], &output = step.outputs[0];
   double products = size_of(output);
-  if (step.kind == product_step) {
+  if (step.kind == product_step || step.kind == grouped_product_step) {
     products *= first.dims.empty() ? 1.0 : static_cast<double>(first.dims.back());
   } else if (step.kind == convolution_step || step.kind == integer_convolution_step) {
     products *= size_of(second) / static_cast<double>(std::max<std::int64_t>(second.dims[0], 1));

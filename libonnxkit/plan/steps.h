@@ -44,6 +44,20 @@ struct ProductParameters : Parameters {
   bool is_exact() const override { return has_exact_sums; }
 };
 
+/// Each row times the matrix that it chooses: output[i, j] = a[i, j] * b[choices[i, j]]. a [rows, times, k], the last axis side by side, with stride 0
+/// along `times` where a row is multiplied by several matrices; b [groups, k, n]; choices [rows, times] of int64, of which one outside of the groups
+/// ends the run with an error; output [rows, times, n], it and the choices in row-major order. a and the output are float32, b as that of a product.
+/// Where `blocks` says how b is packed, b is the constant of uint8 that holds the numbers: n columns for each group, one group behind the other.
+inline constexpr StepKind grouped_product_step{.name = "grouped_product",
+                                               .reads = OperandTypes::any,
+                                               .writes = OperandTypes::any,
+                                               .first_exact_input = 2,
+                                               .multiplies = true};
+struct GroupedProductParameters : Parameters {
+  std::shared_ptr<const BlockedWeights> blocks;  ///< null: b holds the matrices
+  std::string text() const override;
+};
+
 /// As ONNX's Conv on [n, c, h, w] with the weights [m, c / groups, kh, kw]; an epilogue as of a product over the inputs from the third on.
 inline constexpr StepKind convolution_step{.name = "convolution",
                                            .reads = OperandTypes::converted,

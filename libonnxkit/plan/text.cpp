@@ -43,6 +43,12 @@ std::vector<std::string> quoted(const std::vector<std::string>& names) {
   return result;
 }
 
+std::string numbers_text(const BlockedWeights& blocks) {
+  const std::string text = fmt::format("numbers of {} bits in blocks of {}", blocks.bits, blocks.size);
+  const bool is_rounded = blocks.rounded_to != ElementType::undefined;
+  return is_rounded ? fmt::format("{} as {}", text, name_of(blocks.rounded_to)) : text;
+}
+
 }  // namespace
 
 std::string text_of(const Plan& plan) {
@@ -72,10 +78,11 @@ std::string text_of(const Plan& plan) {
 
 std::string ProductParameters::text() const {
   if (!blocks) return epilogue.empty() ? "" : epilogue.text();
-  std::string packed = fmt::format("numbers of {} bits in blocks of {}", blocks->bits, blocks->size);
-  if (blocks->rounded_to != ElementType::undefined) packed += fmt::format(" as {}", name_of(blocks->rounded_to));
+  const std::string packed = numbers_text(*blocks);
   return epilogue.empty() ? packed : packed + ", " + epilogue.text();
 }
+
+std::string GroupedProductParameters::text() const { return blocks ? numbers_text(*blocks) : ""; }
 
 std::string ConvolutionParameters::text() const {
   const std::string where = fmt::format("groups {}, strides {}, dilations {}, pads {}", groups, fmt::join(strides, " "),

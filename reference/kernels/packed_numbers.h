@@ -15,7 +15,8 @@ inline std::uint64_t packed_number(std::span<const std::uint64_t> bytes, std::si
   return bytes[first + at / 8] >> (at % 8) & ((std::uint64_t{1} << bits) - 1);
 }
 
-/// Whether accuracy_level lets a runtime round the factor of packed weights to integers of 8 bits.
+/// Whether a runtime may round the factor of packed weights to integers of 8 bits: accuracy_level says so, or experts of QMoE have weights of 8 bits in
+/// blocks, for which the operator's documentation names no other way.
 bool may_round_factor(const ir::Node& node);
 /// Rows of `length` numbers as a product with packed weights takes them: in a noisy run that imitates int8, rounded block by block where the node
 /// allows it.

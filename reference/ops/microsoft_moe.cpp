@@ -45,15 +45,22 @@ struct PackedLayer {
   std::size_t weight, scales, bias, zero_points;
 };
 
-/// Weights in packed numbers, with scales by row or by block of a row, and zero points packed as the weights, or the middle of the range.
+/// Weights in packed numbers, with scales and zero points by row or by block of a row. Zero points are packed as the weights, those of a row's blocks
+/// or of an expert's rows from a byte on; without them all are the middle of the range.
 struct PackedWeights {
   const Tensor* numbers;
   const Tensor* zeros;
   Tensor scales;
   std::int64_t bits, outputs, inputs, block;
+  bool has_blocks;
 
   std::int64_t blocks() const { return inputs / block; }
-  std::int64_t zeros_of_row() const { return (blocks() * bits + 7) / 8; }
+  /// Zero points that lie from a byte on.
+  std::int64_t zeros_together() const { return has_blocks ? blocks() : outputs; }
+  std::int64_t zero_bytes(std::int64_t experts) const {
+    return (has_blocks ? experts * outputs : experts) * packed_bytes(zeros_together());
+  }
+  std::int64_t packed_bytes(std::int64_t count) const { return (count * bits + 7) / 8; }
 
   void decode(std::int64_t row, std::span<double> out) const {
     const auto width = static_cast<std::size_t>(bits);
@@ -62,11 +69,12 @@ struct PackedWeights {
                                                static_cast<std::size_t>(at), width));
     };
     for (std::int64_t i = 0; i < inputs; ++i) {
-      const std::int64_t at = i / block;
+      const std::int64_t at = row * blocks() + i / block;
       const double zero =
-          zeros ? number_in(*zeros, row * zeros_of_row(), at) : static_cast<double>(std::int64_t{1} << (bits - 1));
-      out[static_cast<std::size_t>(i)] = (number_in(*numbers, row * numbers->dim(2), i) - zero) *
-                                         scales.as<double>()[static_cast<std::size_t>(row * blocks() + at)];
+          zeros ? number_in(*zeros, at / zeros_together() * packed_bytes(zeros_together()), at % zeros_together())
+                : static_cast<double>(std::int64_t{1} << (bits - 1));
+      out[static_cast<std::size_t>(i)] =
+          (number_in(*numbers, row * numbers->dim(2), i) - zero) * scales.as<double>()[static_cast<std::size_t>(at)];
     }
   }
 };
@@ -79,13 +87,21 @@ ExpertLayer packed_layer(const KernelContext& context, const PackedLayer& inputs
   require(w.rank() == 3 && w.size() > 0 && w.domain() == Domain::natural,
           "the weights of the experts are no packed numbers of three axes");
   const std::int64_t experts = w.dim(0), outputs = w.dim(1), length = w.dim(2) * (8 / bits);
-  const std::int64_t block = context.integer("block_size", length);
-  require(block >= 1 && length % block == 0, "block_size does not divide the number of inputs");
+  const std::int64_t stated = context.integer("block_size"), block = stated > 0 ? stated : length;
+  require(length % block == 0, "block_size does not divide the number of inputs");
   const Tensor* zeros = context.find_input(inputs.zero_points);
-  PackedWeights packed{&w, zeros, as_reals(context, context.input(inputs.scales)), bits, outputs, length, block};
+  PackedWeights packed{.numbers = &w,
+                       .zeros = zeros,
+                       .scales = as_reals(context, context.input(inputs.scales)),
+                       .bits = bits,
+                       .outputs = outputs,
+                       .inputs = length,
+                       .block = block,
+                       .has_blocks = stated > 0};
   require(packed.scales.size() == experts * outputs * packed.blocks(), "there must be one scale per block");
-  require(!zeros || (zeros->domain() == Domain::natural && zeros->size() == experts * outputs * packed.zeros_of_row()),
-          "there must be one zero point per block");
+  require(!zeros || (zeros->domain() == Domain::natural && zeros->size() == packed.zero_bytes(experts)),
+          packed.has_blocks ? "there must be one zero point per block"
+                            : "there must be one zero point per output of each expert");
 
   auto weights_of = [&context, packed = std::move(packed),
                      decoded = context.make_unset(real_type, {outputs, length})](std::int64_t expert) mutable {

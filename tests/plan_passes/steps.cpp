@@ -39,7 +39,7 @@ std::vector<Setting> settings() {
     all.push_back({.name = fmt::format("without {}", pass), .without = pass});
   for (const plan::StepKind& kind :
        {plan::map_step, plan::product_step, plan::convolution_step, plan::pool_step, plan::reduce_step,
-        plan::softmax_step, plan::normalize_step, plan::attention_step, plan::gather_step})
+        plan::softmax_step, plan::normalize_step, plan::attention_step, plan::gather_step, plan::grouped_product_step})
     all.push_back({.name = fmt::format("{} on the reference", kind.name), .on_host = kind});
   return all;
 }

@@ -1,8 +1,7 @@
 #include <algorithm>
 
-#include <fmt/core.h>
-
 #include "libonnxkit/cpu/epilogue.h"
+#include "libonnxkit/cpu/right_factor.h"
 #include "reference/kernels/gemm.h"
 
 namespace onnxkit::cpu {
@@ -19,13 +18,6 @@ const plan::ProductParameters& parameters_of(const plan::Step& step) {
   return static_cast<const plan::ProductParameters&>(*step.parameters);
 }
 
-NumberBlocks numbers_of(const plan::BlockedWeights& blocks) {
-  const Rounding rounding = blocks.rounded_to == ElementType::float16    ? Rounding::float16
-                            : blocks.rounded_to == ElementType::bfloat16 ? Rounding::bfloat16
-                                                                         : Rounding::none;
-  return {.k = blocks.k, .n = blocks.n, .bits = blocks.bits == 8 ? 8 : 4, .size = blocks.size, .rounding = rounding};
-}
-
 /// Where product number `batch` begins in a view, counted through the leading axes of `dims`.
 std::int64_t leading_offset(const View& view, const Dims& dims, std::int64_t batch) {
   std::int64_t offset = 0;
@@ -39,14 +31,12 @@ std::int64_t leading_offset(const View& view, const Dims& dims, std::int64_t bat
 /// One product for each index of the leading axes.
 class ProductKernel : public Kernel {
  public:
-  ProductKernel(const plan::Step& step, std::unique_ptr<StepEpilogue> epilogue, PackedWeights::Floats packed,
-                const StoredMatrix& stored)
+  ProductKernel(const plan::Step& step, std::unique_ptr<StepEpilogue> epilogue, RightFactor factor)
       : a_(step.inputs[0]),
         b_(step.inputs[1]),
         c_(step.outputs[0]),
         epilogue_(std::move(epilogue)),
-        packed_(std::move(packed)),
-        stored_(stored) {
+        factor_(std::move(factor)) {
     for (std::size_t i = 2; i < step.inputs.size(); ++i) others_.push_back(step.inputs[i]);
     const std::size_t rank = c_.rank();
     product_ = {.a_stride = a_.strides[rank - 2],
@@ -55,8 +45,7 @@ class ProductKernel : public Kernel {
                 .k = a_.dims[rank - 1],
                 .n = c_.dims[rank - 1]};
     for (std::size_t axis = 0; axis + 2 < rank; ++axis) batches_ *= c_.dims[axis];
-    if (const auto& blocks = parameters_of(step).blocks) numbers_ = numbers_of(*blocks);
-    if (!packed_ && !stored_.from) own_packed_.emplace(packed_b_floats(product_.k, product_.n));
+    if (!factor_.is_ready()) own_packed_.emplace(packed_b_floats(product_.k, product_.n));
   }
 
   void run(RunState& state) override {
@@ -67,11 +56,8 @@ class ProductKernel : public Kernel {
       product.a = state.at<float>(a_) + offset(a_, batch);
       product.c = state.at<float>(c_) + offset(c_, batch);
       for (std::size_t i = 0; i < others_.size(); ++i) offsets[i] = offset(others_[i], batch);
-      if (stored_.from) {
-        product.stored_b = stored_;
-      } else if (packed_) {
-        product.packed_b = packed_->data();
-        if (numbers_) product.numbers = &*numbers_;
+      if (factor_.is_ready()) {
+        factor_.give(product);
       } else {
         const std::int64_t from = offset(b_, batch);
         if (from != packed_from) {
@@ -92,10 +78,8 @@ class ProductKernel : public Kernel {
   View a_, b_, c_;
   std::vector<View> others_;
   std::unique_ptr<StepEpilogue> epilogue_;
-  PackedWeights::Floats packed_;
-  std::optional<NumberBlocks> numbers_;  ///< of which b is packed
-  StoredMatrix stored_;                  ///< where no b is packed before it is used
-  std::optional<AlignedFloats> own_packed_;
+  RightFactor factor_;                       ///< of one constant b
+  std::optional<AlignedFloats> own_packed_;  ///< of another b, while it is used
   Product product_;
   std::int64_t batches_ = 1;
 };
@@ -163,30 +147,14 @@ std::optional<std::string> refuse_product(const plan::Plan& plan, const plan::St
   return epilogue ? std::nullopt : std::optional(epilogue.error().diagnostic.message);
 }
 
-/// Once for a session where all of it lies in the model's file.
-PackedWeights::Floats packed_blocks(const View& b, const plan::BlockedWeights& blocks, Preparation& preparation) {
-  WeightKey key = preparation.weight_key(blocks.text(), b);
-  for (const Tensor* tensor : {&blocks.scales, &blocks.zeros}) {
-    if (tensor->type() == ElementType::undefined) continue;
-    key.name += fmt::format(" {}", fmt::ptr(tensor->bytes().data()));
-    key.is_lasting = key.is_lasting && preparation.is_lasting(*tensor);
-  }
-  auto packed = preparation.pack_once(key, [&] {
-    const NumberBlocks numbers = numbers_of(blocks);
-    auto floats = std::make_shared<AlignedFloats>(packed_number_floats(numbers));
-    const auto content = preparation.plan.constants[preparation.plan.buffers[b.buffer].index].bytes();
-    const auto read = [&](std::int64_t column, std::uint8_t* to, float* scales, float* zeros) {
-      plan::BlockedColumn of;
-      read_column(blocks, content, column, of);
-      std::copy(of.numbers.begin(), of.numbers.end(), to);
-      std::copy(of.scales.begin(), of.scales.end(), scales);
-      std::copy(of.zeros.begin(), of.zeros.end(), zeros);
-    };
-    pack_numbers(preparation.threads, floats->data(), numbers, read);
-    return floats;
-  });
-  preparation.is_packed(b);
-  return packed;
+RightFactor constant_factor(const plan::Step& step, Preparation& preparation) {
+  const View& b = step.inputs[1];
+  const auto& blocks = parameters_of(step).blocks;
+  if (!blocks && !is_packed_once(preparation.plan, b)) return {};
+  RightFactor factor =
+      blocks ? right_factor(b, *blocks, 0, blocks->n, preparation) : right_factor(last_two_axes(b), preparation);
+  if (factor.packed) preparation.is_packed(b);
+  return factor;
 }
 
 Result<std::unique_ptr<Kernel>> make_product(const plan::Step& step, Preparation& preparation) {
@@ -197,30 +165,8 @@ Result<std::unique_ptr<Kernel>> make_product(const plan::Step& step, Preparation
     return std::unique_ptr<Kernel>(std::make_unique<WideProductKernel<std::int64_t>>(step));
   }
   auto epilogue = product_epilogue(step);
-  const View& b = step.inputs[1];
-  PackedWeights::Floats packed;
-  StoredMatrix stored;
-  if (const auto& blocks = parameters_of(step).blocks) {
-    packed = packed_blocks(b, *blocks, preparation);
-  } else if (is_packed_once(preparation.plan, b) && b.type == ElementType::bfloat16) {
-    // Numbers of half the size are read where they lie: packed ahead, a large model would take memory for both or twice as much.
-    const auto content = preparation.plan.constants[preparation.plan.buffers[b.buffer].index].bytes();
-    stored = {.from = reinterpret_cast<const Bfloat16*>(content.data()) + b.offset,
-              .k_stride = b.strides[b.rank() - 2],
-              .n_stride = b.strides.back()};
-  } else if (is_packed_once(preparation.plan, b)) {
-    const std::int64_t k = b.dims[b.rank() - 2], n = b.dims.back();
-    packed = preparation.pack_once(preparation.weight_key("b", b), [&] {
-      auto floats = std::make_shared<AlignedFloats>(packed_b_floats(k, n));
-      const auto numbers = preparation.stored(b);
-      pack_b(preparation.threads, floats->data(), numbers.data(), k, n, numbers.strides[b.rank() - 2],
-             numbers.strides.back());
-      return floats;
-    });
-    preparation.is_packed(b);
-  }
   return std::unique_ptr<Kernel>(
-      std::make_unique<ProductKernel>(step, *std::move(epilogue), std::move(packed), stored));
+      std::make_unique<ProductKernel>(step, *std::move(epilogue), constant_factor(step, preparation)));
 }
 
 }  // namespace

@@ -17,12 +17,13 @@ class FewRows {
 
   std::uint32_t threads() const { return static_cast<std::uint32_t>(threads_); }
   std::int64_t blocks() const { return batches_ * tiles(); }
+  std::int64_t batches() const { return batches_; }
   /// Which of the factors the weights are.
   std::size_t weights() const { return is_swapped_ ? 0 : 1; }
   /// Bytes of weights that a thread reads at once.
   std::int64_t bytes_at_once() const;
 
-  /// Where the block's columns begin, and `batch`.
+  /// Where the block's columns begin, and `batch` if there are several.
   std::string begin() const;
   /// Sums over k of the pointers `a` and `b`.
   std::string sums() const;

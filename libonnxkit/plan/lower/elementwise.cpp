@@ -159,22 +159,20 @@ Unlowered lower_clip(LowerCall& call) {
   });
 }
 
+/// x / 2 * (1 + inner).
+Number gelu_of(Expression& e, Number x, Number inner) {
+  const Number half = e.apply(Operation::multiply, x, e.constant(e.lane(x), 0.5));
+  return e.apply(Operation::multiply, half, e.apply(Operation::add, inner, e.constant(e.lane(x), 1)));
+}
+
 Unlowered lower_gelu(LowerCall& call) {
   return lower_elementwise(call, [&](Expression& e, const std::vector<Number>& x) -> Unlowered {
-    const Lane lane = e.lane(x[0]);
-    const auto constant = [&](double value) { return e.constant(lane, value); };
-    Number inner = 0;
     if (call.string("approximate") == "tanh") {
-      const Number square = e.apply(Operation::multiply, x[0], x[0]);
-      const Number factor =
-          e.apply(Operation::add, e.apply(Operation::multiply, square, constant(0.044715)), constant(1));
-      inner = e.apply(Operation::tanh, e.apply(Operation::multiply, e.apply(Operation::multiply, x[0], factor),
-                                               constant(0.7978845608028654)));
-    } else {
-      inner = e.apply(Operation::erf, e.apply(Operation::multiply, x[0], constant(0.7071067811865476)));
+      tanh_gelu(e, x[0]);
+      return std::nullopt;
     }
-    const Number half = e.apply(Operation::multiply, x[0], constant(0.5));
-    e.apply(Operation::multiply, half, e.apply(Operation::add, inner, constant(1)));
+    const Number scaled = e.apply(Operation::multiply, x[0], e.constant(e.lane(x[0]), 0.7071067811865476));
+    gelu_of(e, x[0], e.apply(Operation::erf, scaled));
     return std::nullopt;
   });
 }
@@ -227,6 +225,15 @@ Unlowered lower_identity(LowerCall& call) {
 }
 
 }  // namespace
+
+Expression::Number tanh_gelu(Expression& e, Expression::Number x) {
+  const auto constant = [&](double value) { return e.constant(e.lane(x), value); };
+  const Number square = e.apply(Operation::multiply, x, x);
+  const Number factor = e.apply(Operation::add, e.apply(Operation::multiply, square, constant(0.044715)), constant(1));
+  const Number scaled =
+      e.apply(Operation::multiply, e.apply(Operation::multiply, x, factor), constant(0.7978845608028654));
+  return gelu_of(e, x, e.apply(Operation::tanh, scaled));
+}
 
 void register_elementwise(LoweringRegistry& registry);
 void register_elementwise(LoweringRegistry& registry) {
