@@ -32,6 +32,8 @@ ir::Dim multi_head_attention(const NodeShapes& node);
 ir::Dim group_query_attention(const NodeShapes& node);
 template <std::size_t past>  // the input that holds past keys and values
 ir::Dim projected_attention(const NodeShapes& node);
+template <std::size_t second>  // the input that holds the weights of the second layer
+ir::Dim mixture_of_experts(const NodeShapes& node);
 /// Of operators that multiply, in a number that no rule here knows.
 ir::Dim unknown(const NodeShapes& node);
 

@@ -16,11 +16,13 @@ Dim convolved(const NodeShapes& node, std::size_t weight) {
   return node.dims().mul(node.elements(node.output(0)), node.elements(node.input(weight), 1));
 }
 
-bool is_set(const NodeShapes& node, std::string_view name) {
+std::int64_t integer(const NodeShapes& node, std::string_view name, std::int64_t fallback) {
   const ir::Attribute* attribute = node.node().find_attribute(name);
-  const auto* flag = attribute ? attribute->as<std::int64_t>() : nullptr;
-  return flag && *flag != 0;
+  const auto* value = attribute ? attribute->as<std::int64_t>() : nullptr;
+  return value ? *value : fallback;
 }
+
+bool is_set(const NodeShapes& node, std::string_view name) { return integer(node, name, 0) != 0; }
 
 bool is_given(const NodeShapes& node, std::size_t input) {
   return input < node.node().inputs.size() && node.node().inputs[input] != ir::ValueId::none;
@@ -154,6 +156,22 @@ Dim projected_attention(const NodeShapes& node) {
 }
 template Dim projected_attention<4>(const NodeShapes& node);
 template Dim projected_attention<8>(const NodeShapes& node);
+
+/// Of com.microsoft: both layers [experts, outputs, inputs] of the experts that each row takes; those of QMoE are packed along the inputs.
+template <std::size_t second>
+Dim mixture_of_experts(const NodeShapes& node) {
+  constexpr std::size_t first = 2;
+  constexpr bool is_packed = second != first + 2;
+  DimPool& dims = node.dims();
+  const std::int64_t chosen = integer(node, "k", 1), bits = integer(node, "expert_weight_bits", 4);
+  const bool has_bits = bits == 4 || bits == 8;
+  if (is_given(node, is_packed ? second + 3 : second + 2) || chosen < 1 || (is_packed && !has_bits)) return {};
+  const Dim inner = dims.mul(at(node.input(second), 2), is_packed ? 8 / bits : 1);
+  const Dim widths = dims.add(at(node.input(first), 1), inner);
+  return dims.mul(dims.mul(node.elements(node.input(0)), widths), chosen);
+}
+template Dim mixture_of_experts<4>(const NodeShapes& node);
+template Dim mixture_of_experts<5>(const NodeShapes& node);
 
 Dim unknown(const NodeShapes&) { return {}; }
 

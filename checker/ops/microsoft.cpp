@@ -358,11 +358,9 @@ void register_microsoft(InferRegistry& registry) {
        "GroupNorm",
        "Inverse",
        "LongformerAttention",
-       "MoE",
        "QLinearLeakyRelu",
        "QLinearSigmoid",
        "QLinearSoftmax",
-       "QMoE",
        "QOrderedGelu",
        "QuantizeLinear",
        "QuantizeWithOrder",
@@ -390,6 +388,8 @@ void register_microsoft(InferRegistry& registry) {
   add({"MultiHeadAttention", "DecoderMaskedMultiHeadAttention"}, infer_multi_head_attention,
       {.cost = cost::multi_head_attention});
   add({"GroupQueryAttention"}, infer_group_query_attention, {.cost = cost::group_query_attention});
+  add({"MoE"}, infer_same_microsoft, {.cost = cost::mixture_of_experts<4>});
+  add({"QMoE"}, infer_same_microsoft, {.cost = cost::mixture_of_experts<5>});
   add({"EmbedLayerNormalization"}, infer_embed_normalization, {.inputs = {{0, Role::row, 2}, {1, Role::row, 4}}});
   add({"QEmbedLayerNormalization"}, infer_embed_normalization, {.inputs = {{0, Role::row, 2}, {1, Role::row, 4}}});
   add({"SkipGroupNorm"}, infer_skip_groups);

@@ -18,18 +18,25 @@ double seconds_between(ProfileClock::time_point start, ProfileClock::time_point 
   return std::chrono::duration<double>(end - start).count();
 }
 
-/// Of all operands whose sizes a plan knows, each once.
+/// Of the elements of a view; what is repeated by a stride of 0 is read once.
+std::uint64_t read_bytes(const View& view) {
+  if (view.type == ElementType::undefined) return 0;
+  std::int64_t count = 1;
+  for (std::size_t axis = 0; axis < view.rank(); ++axis) count *= view.strides[axis] == 0 ? 1 : view.dims[axis];
+  return static_cast<std::uint64_t>(count * storage_bits(view.type) / 8);
+}
+
+/// Of all operands whose sizes a plan knows, each once. Of the matrices of a grouped product there are as many as can be chosen.
 std::uint64_t operand_bytes(const Step& step) {
   std::uint64_t bytes = 0;
-  for (const auto* views : {&step.inputs, &step.outputs}) {
-    for (const View& view : *views) {
-      if (view.type == ElementType::undefined) continue;
-      std::int64_t count = 1;  // what is repeated by a stride of 0 is read once
-      for (std::size_t axis = 0; axis < view.rank(); ++axis) count *= view.strides[axis] == 0 ? 1 : view.dims[axis];
-      bytes += static_cast<std::uint64_t>(count * storage_bits(view.type) / 8);
-    }
-  }
-  return bytes;
+  for (const auto* views : {&step.inputs, &step.outputs})
+    for (const View& view : *views) bytes += read_bytes(view);
+  if (step.kind != grouped_product_step) return bytes;
+  const auto& blocks = static_cast<const GroupedProductParameters&>(*step.parameters).blocks;
+  const View& matrices = step.inputs[1];
+  const std::int64_t groups = blocks ? blocks->n / step.outputs[0].dims[2] : matrices.dims[0];
+  const std::int64_t idle = std::max<std::int64_t>(groups - step.inputs[2].size(), 0);
+  return bytes - read_bytes(matrices) / static_cast<std::uint64_t>(groups) * static_cast<std::uint64_t>(idle);
 }
 
 /// Multiplications with additions, at least one of a step that multiplies.

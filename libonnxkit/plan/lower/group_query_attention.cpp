@@ -42,6 +42,7 @@ struct Place {
   std::int64_t batch, rows, held, total;  ///< held: rows of the past caches
   bool is_first;
   View last;  ///< [batch] the position of the last row of each sequence; in a first run rows behind it are padding
+  bool is_full = false;  ///< every sequence has `total` positions
 
   std::int64_t buffer() const { return std::max(held, total); }
 };
@@ -88,8 +89,24 @@ std::optional<GroupedParts> grouped_parts(LowerCall& call, std::int64_t heads, s
                       permuted(*v, heads_before_rows)};
 }
 
+/// A cache that holds the latest positions only: those of the window at least. It gives up several at once.
+struct CacheWindow {
+  std::int64_t capacity = 0, size = 0;
+
+  /// How many it holds after so many positions.
+  Number held(Expression& e, Number positions) const {
+    const std::int64_t at_once = capacity - size + 1;
+    const Number ahead = e.apply(Operation::add, positions, e.integer(at_once - 1 - capacity));
+    const Number times = e.apply(Operation::divide, ahead, e.integer(at_once));
+    const Number fewer =
+        e.apply(Operation::subtract, positions, e.apply(Operation::multiply, times, e.integer(at_once)));
+    const Number fits = e.apply(Operation::less_or_equal, positions, e.integer(capacity));
+    return e.apply(Operation::select, fits, positions, fewer);
+  }
+};
+
 /// Nothing where no content of seqlens_k would fit.
-std::optional<Place> placed(LowerCall& call, const GroupedParts& parts) {
+std::optional<Place> placed(LowerCall& call, const GroupedParts& parts, bool is_window) {
   const auto total = call.constant_integers(Grouped::total_length);
   if (!total || total->size() != 1 || call.input(Grouped::last_positions).size() != parts.q.dims[0])
     return std::nullopt;
@@ -108,13 +125,60 @@ std::optional<Place> placed(LowerCall& call, const GroupedParts& parts) {
     if (dims != parts.k.dims) return std::nullopt;
   }
   if (call.has_input(Grouped::past_key) != call.has_input(Grouped::past_value)) return std::nullopt;
-  const std::int64_t least = place.is_first ? 0 : place.rows - 1,
-                     greatest =
-                         place.is_first ? place.total - 1 : std::min(place.total - 1, place.held + place.rows - 1);
+  const bool is_bounded = !place.is_first && !is_window;
+  const std::int64_t least = place.is_first ? 0 : place.rows - 1, most = place.total - 1,
+                     greatest = is_bounded ? std::min(most, place.held + place.rows - 1) : most;
   if (place.total < place.rows || least > greatest) return std::nullopt;
   const View given = reshaped_or_copied(call, call.input(Grouped::last_positions), {place.batch});
   place.last = checked_numbers(call, given, least, greatest);
+  const auto known = call.constant_integers(Grouped::last_positions);
+  place.is_full = known && std::all_of(known->begin(), known->end(), [&](std::int64_t at) { return at == most; });
   return place;
+}
+
+/// Where rows lie among those of the cache and the new ones behind them: the first of these has position 0.
+Place place_in(LowerCall& call, const CacheWindow& window, const Place& place) {
+  Place inner = place;
+  if (place.is_first) {
+    inner.held = 0;
+    return inner;
+  }
+  inner.total = window.capacity + place.rows;
+  inner.is_full = false;
+  Expression e;
+  const Number past = e.apply(Operation::add, e.input(0, Lane::i64), e.integer(1 - place.rows));
+  e.apply(Operation::add, window.held(e, past), e.integer(place.rows - 1));
+  inner.last = mapped(call, e, {place.last}, ElementType::int64, place.last.dims);
+  return inner;
+}
+
+/// What the cache keeps of all rows, from its first one on, then zeros.
+View kept_rows(LowerCall& call, const View& all, const CacheWindow& window, const Place& place, const Place& inner) {
+  const Dims slots = {all.dims[0], all.dims[1], window.capacity};
+  const View last = reshaped(place.last, {slots[0], 1, 1}), column = positions_along(call, slots, 2);
+  Expression e;
+  const Number count = window.held(e, e.apply(Operation::add, e.input(0, Lane::i64), e.integer(1)));
+  const Number behind = e.apply(Operation::add, e.input(1, Lane::i64), e.integer(1));
+  const Number row = e.apply(Operation::add, e.input(2, Lane::i64), e.apply(Operation::subtract, behind, count));
+  const Number batch = e.apply(Operation::multiply, e.input(3, Lane::i64), e.integer(slots[1]));
+  const Number before =
+      e.apply(Operation::multiply, e.apply(Operation::add, batch, e.input(4, Lane::i64)), e.integer(all.dims[2]));
+  e.apply(Operation::add, before, e.apply(Operation::minimum, row, e.integer(all.dims[2] - 1)));
+  const View at = mapped(call, e,
+                         {last, reshaped(inner.last, {slots[0], 1, 1}), column, positions_along(call, slots, 0),
+                          positions_along(call, slots, 1)},
+                         ElementType::int64, slots);
+  const View rows = reshaped(call.contiguous(all), {1, all.size() / all.dims[3], all.dims[3]});
+  const View taken = call.make(ElementType::float32, {1, at.size(), all.dims[3]});
+  call.emit(gather_step, {rows, reshaped(at, {at.size()})}, {taken});
+  Expression zeros;
+  const Number held = window.held(zeros, zeros.apply(Operation::add, zeros.input(0, Lane::i64), zeros.integer(1)));
+  zeros.apply(Operation::select, zeros.apply(Operation::less, zeros.input(1, Lane::i64), held),
+              zeros.input(2, Lane::f32), zeros.constant(Lane::f32, 0));
+  const Dims dims = {slots[0], slots[1], slots[2], all.dims[3]};
+  const View columns = positions_along(call, {1, 1, window.capacity, 1}, 2);
+  return mapped(call, zeros, {reshaped(place.last, {slots[0], 1, 1, 1}), columns, reshaped(taken, dims)},
+                ElementType::float32, dims);
 }
 
 /// The positions [batch, rows] by which rows are turned.
@@ -218,17 +282,15 @@ void add_cache_positions(LowerCall& call, const Place& place, bool in_bias, Scor
     if (place.is_first) return bias.row();
     return e.apply(Operation::add, e.apply(Operation::add, end(), e.integer(1 - place.rows)), bias.row());
   };
-  const auto known = call.constant_integers(Grouped::last_positions);
-  const bool is_full =
-      known && std::all_of(known->begin(), known->end(), [&](std::int64_t at) { return at == place.total - 1; });
-  const bool has_offset = place.is_first || is_full;  // the same for all sequences
+  const bool has_offset = place.is_first || place.is_full;  // the same for all sequences
   if (is_causal && has_offset && !in_bias) {
     parameters.is_causal = true;
     parameters.causal_offset = place.total - place.rows;
   } else if (is_causal) {
     require(e.apply(Operation::less_or_equal, bias.column(), here()));
   }
-  if (!is_full && (place.is_first || !is_causal)) require(e.apply(Operation::less_or_equal, bias.column(), end()));
+  if (!place.is_full && (place.is_first || !is_causal))
+    require(e.apply(Operation::less_or_equal, bias.column(), end()));
   if (window > 0)
     require(e.apply(Operation::less, e.apply(Operation::subtract, here(), bias.column()), e.integer(window)));
   if (sees) bias.require(*sees, minus_infinity);
@@ -265,9 +327,9 @@ void add_sinks(LowerCall& call, Attending& attending) {
 }
 
 Unlowered lower_group_query_attention(LowerCall& call) {
-  if (call.integer("sliding_window_cache") != 0 || call.integer("kv_cache_bit_width") != 0 ||
-      call.has_input(Grouped::key_scale) || call.has_input(Grouped::value_scale))
-    return "caches of windows or of quantized numbers";
+  if (call.integer("kv_cache_bit_width") != 0 || call.has_input(Grouped::key_scale) ||
+      call.has_input(Grouped::value_scale))
+    return "caches of quantized numbers";
   for (const std::size_t past : {Grouped::past_key, Grouped::past_value}) {
     if (call.has_input(past) && !is_narrow_real(call.input_type(past))) return "caches of quantized numbers";
   }
@@ -275,29 +337,35 @@ Unlowered lower_group_query_attention(LowerCall& call) {
   const std::int64_t heads = call.integer("num_heads");
   auto parts = grouped_parts(call, heads, call.integer("kv_num_heads"));
   if (!parts) return "operands of other forms";
-  const auto place = placed(call, *parts);
+  const bool is_window = call.integer("sliding_window_cache") != 0;
+  const auto place = placed(call, *parts, is_window);
   if (!place) return "lengths of other forms";
+  const CacheWindow window{.capacity = place->held, .size = call.integer("local_window_size", -1)};
+  if (is_window && (window.size <= 0 || window.capacity < window.size || call.has_input(Grouped::attention_bias)))
+    return "a cache that holds less than a window, or a bias beside one";
   const bool has_sinks = call.has_input(Grouped::sinks);
   if (has_sinks && call.input(Grouped::sinks).size() != heads) return "sinks of other sizes";
   if (call.integer("do_rotary") != 0) {
     if (auto refused = turn(call, *place, *parts)) return refused;
   }
-  const View k = present_rows(call, Grouped::past_key, parts->k, *place),
-             v = present_rows(call, Grouped::past_value, parts->v, *place);
+  const Place inner = is_window ? place_in(call, window, *place) : *place;
+  const View k = present_rows(call, Grouped::past_key, parts->k, inner),
+             v = present_rows(call, Grouped::past_value, parts->v, inner);
   Attending attending{
-      .q = parts->q, .k = sliced(k, 2, 0, 1, place->total), .v = sliced(v, 2, 0, 1, place->total), .joins_heads = true};
+      .q = parts->q, .k = sliced(k, 2, 0, 1, inner.total), .v = sliced(v, 2, 0, 1, inner.total), .joins_heads = true};
   attending.parameters.scale = scale_or_usual(call, parts->q.dims[3]);
   attending.parameters.softcap = std::max(static_cast<double>(call.real("softcap")), 0.0);
   const bool adds_column = has_sinks || call.integer("smooth_softmax") == 1;
-  const Dims scores = {place->batch, heads, place->rows, place->total};
+  const Dims scores = {inner.batch, heads, inner.rows, inner.total};
   ScoreBias bias(call, scores);
   if (auto refused = add_attention_bias(call, Grouped::attention_bias, scores, bias)) return refused;
-  add_cache_positions(call, *place, adds_column, bias, attending.parameters);
+  add_cache_positions(call, inner, adds_column, bias, attending.parameters);
   attending.bias = bias.made();
   if (adds_column) add_sinks(call, attending);
   if (auto refused = attend(call, attending)) return refused;
-  call.set_output(Grouped::present_key, k);
-  call.set_output(Grouped::present_value, v);
+  const auto kept = [&](const View& all) { return is_window ? kept_rows(call, all, window, *place, inner) : all; };
+  call.set_output(Grouped::present_key, kept(k));
+  call.set_output(Grouped::present_value, kept(v));
   return std::nullopt;
 }
 

@@ -174,6 +174,12 @@ TEST_CASE("what operators multiply is known from their shapes") {
       {"g (float[2,4,6] x, float[6,18] k, float[18] b) => (y) { [n] y = com.microsoft.Attention <num_heads = 3> (x, k, "
        "b) }",
        2 * 4 * 6 * 18 + 2 * 2 * 4 * 4 * 6},
+      {R"(g (float[3,4] x, float[3,5] r, float[5,12,4] w, float[5,4,6] v) => (y) {
+          [n] y = com.microsoft.MoE <k = 2, activation_type = "swiglu", swiglu_fusion = 1> (x, r, w, "", v) })",
+       3 * 2 * (4 * 12 + 6 * 4)},
+      {R"(g (float[3,4] x, float[3,5] r, uint8[5,6,2] w, float[5,6] s, uint8[5,4,3] v, float[5,4] t) => (y) {
+          [n] y = com.microsoft.QMoE <k = 2> (x, r, w, s, "", v, t) })",
+       3 * 2 * (4 * 6 + 6 * 4)},
   };
   for (const Case& one : cases) {
     CAPTURE(one.graph);
