@@ -28,6 +28,7 @@ ir::Dim recurrent(const NodeShapes& node);
 ir::Dim einsum(const NodeShapes& node);
 ir::Dim attention(const NodeShapes& node);
 ir::Dim flex_attention(const NodeShapes& node);
+ir::Dim linear_attention(const NodeShapes& node);
 ir::Dim multi_head_attention(const NodeShapes& node);
 ir::Dim group_query_attention(const NodeShapes& node);
 template <std::size_t past>  // the input that holds past keys and values

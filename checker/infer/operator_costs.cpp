@@ -129,6 +129,19 @@ Dim flex_attention(const NodeShapes& node) {
   return attended(node, node.elements(node.input(0)), at(node.input(1), 2));
 }
 
+/// States [keys, values] that each position writes to and reads from, and with a rate reads twice. Values and results are [batch, length, heads * size].
+Dim linear_attention(const NodeShapes& node) {
+  const ir::Attribute* rule = node.node().find_attribute("update_rule");
+  const auto* text = rule ? rule->as<Text>() : nullptr;
+  const bool has_rate = !text || text->view() == "delta" || text->view() == "gated_delta";
+  DimPool& dims = node.dims();
+  const Dim heads = integer(node, "q_num_heads", 0), packed = at(node.input(0), 2);
+  if (heads.is(0)) return {};
+  const Dim keys = dims.floor_div(packed, integer(node, "q_num_heads", 0));
+  const Dim written = dims.mul(node.elements(node.input(2)), has_rate ? 2 : 1);
+  return dims.mul(dims.add(written, node.elements(node.output(0))), keys);
+}
+
 /// Of com.microsoft: queries [batch, length, size] or with keys and values packed behind them, whose elements are then those of the result; keys
 /// [batch, length, size] or [batch, heads, length, size].
 Dim multi_head_attention(const NodeShapes& node) {

@@ -118,20 +118,33 @@ void infer_deform_conv(InferContext& context) {
   context.set_shape(0, std::move(*y));
 }
 
-/// Depthwise along one axis, past values in front: the result is as long as the input.
+/// Depthwise along one axis, past values in front: the result is as long as the input. com.microsoft adds dilations, channels behind the axis of time,
+/// further image axes in front of it, and a leading axis of the states of several positions.
 void infer_causal_conv(InferContext& context) {
-  if (rank_differs(context, 0, 3) || rank_differs(context, 1, 3)) return;
+  const auto stated = [&](std::string_view name, std::int64_t usual) { return context.integer(name, usual); };
+  const std::int64_t axes = stated("ndim", 1), dilation = stated("dilation", 1), window = stated("state_window", 0);
+  const bool is_last = stated("channels_last", 0) != 0;
+  context.copy_shape(0, 0);
+  if (axes < 1 || axes > 3 || !require_in_range(context, "dilation", dilation, 1)) return;
+  const auto rank = static_cast<std::size_t>(axes) + 2;
+  if ((!is_last && rank_differs(context, 0, rank)) || rank_differs(context, 1, rank)) return;
   const Shape* x = context.input_shape(0);
   const Shape* w = context.input_shape(1);
-  const Dim batch = x ? (*x)[0] : Dim();
-  const Dim channels = x ? (*x)[1] : w ? (*w)[0] : Dim();
-  const Dim state = w ? context.dims().sub((*w)[2], 1) : Dim();
-  require_shape(context, 1, {channels, 1, Dim()}, "there must be one filter of [1, k] per channel");
+  if ((x && x->size() < 3) || (is_last && axes != 1)) return;
+  const Dim of_input = x ? is_last ? product(context, std::span(*x).subspan(2)) : (*x)[1] : Dim();
+  const Dim channels = of_input.is_unknown() && w ? (*w)[0] : of_input;
+  Shape filter(rank, Dim());
+  filter[0] = channels, filter[1] = 1;
+  require_shape(context, 1, filter, "there must be one filter of [1, k] per channel");
   require_shape(context, 2, {channels}, "the bias must have one element per channel");
-  require_shape(context, 3, {batch, channels, state},
-                "the past state must hold the last k - 1 positions of each channel");
-  context.copy_shape(0, 0);
-  context.set_shape(1, {batch, channels, state});
+  if (axes != 1 || (is_last && !x)) return;
+  const Dim held = w ? context.dims().mul(context.dims().sub((*w)[2], 1), dilation) : Dim();
+  Shape state = x ? *x : Shape{Dim(), channels, Dim()};
+  state[is_last ? 1 : 2] = held;
+  if (!is_last) state[1] = channels;
+  if (window > 0) state.insert(state.begin(), Dim(window));
+  require_shape(context, 3, state, "the past state must hold the last k - 1 positions of each channel");
+  context.set_shape(1, std::move(state));
 }
 
 }  // namespace
@@ -142,7 +155,8 @@ void register_conv(InferRegistry& registry) {
   registry.add("ConvInteger", all_versions(), infer_conv_integer, {.cost = cost::convolution});
   registry.add("QLinearConv", all_versions(), infer_qlinear_conv, {.cost = cost::quantized_convolution});
   registry.add("DeformConv", all_versions(), infer_deform_conv, {.cost = cost::convolution});
-  registry.add("CausalConvWithState", all_versions(), infer_causal_conv, {.cost = cost::convolution});
+  for (const char* domain : {"", "com.microsoft"})
+    registry.add(domain, "CausalConvWithState", all_versions(), infer_causal_conv, {.cost = cost::convolution});
 }
 
 }  // namespace onnxkit::checker

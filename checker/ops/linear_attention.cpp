@@ -1,5 +1,7 @@
 // LinearAttention: heads packed into the last axis, query and key [batch, time, heads * dk], value [batch, time, kv_heads * dv]; the state
 // that goes from step to step is [batch, kv_heads, dk, dv].
+#include <algorithm>
+
 #include <fmt/core.h>
 
 #include "checker/infer/infer_registry.h"
@@ -44,6 +46,8 @@ void require_gates(InferContext& context) {
   if (rule == "delta" || rule == "gated_delta") require(beta, "beta");
 }
 
+/// In com.microsoft keys may have fewer heads than states, and states more than queries; a window holds the states of several positions.
+template <bool is_microsoft>
 void infer_linear_attention(InferContext& context) {
   for (const std::size_t input : {queries, keys, values}) {
     if (rank_differs(context, input, 3)) return;
@@ -52,7 +56,8 @@ void infer_linear_attention(InferContext& context) {
   const std::int64_t kv_heads = context.integer("kv_num_heads", 1);
   if (!require_in_range(context, "q_num_heads", q_heads, 1) || !require_in_range(context, "kv_num_heads", kv_heads, 1))
     return;
-  require_divisible(context, q_heads, kv_heads, at_node(),
+  const bool is_inverse = is_microsoft && q_heads < kv_heads;
+  require_divisible(context, is_inverse ? kv_heads : q_heads, is_inverse ? q_heads : kv_heads, at_node(),
                     "the number of query heads is not a multiple of the number of key heads");
   require_gates(context);
   DimPool& dims = context.dims();
@@ -60,22 +65,27 @@ void infer_linear_attention(InferContext& context) {
   const Dim time = axis_of(context, queries, 1);
   const Dim dk = head_size(context, queries, q_heads);
   const Dim dv = head_size(context, values, kv_heads);
-  require_shape(context, keys, {batch, time, dims.mul(dk, kv_heads)},
+  require_shape(context, keys, {batch, time, is_microsoft ? Dim() : dims.mul(dk, kv_heads)},
                 "keys must match the length and size of the queries");
   require_shape(context, values, {batch, time, Dim()}, "there must be one value per query");
-  require_shape(context, past_state, {batch, kv_heads, dk, dv}, "the state must be one matrix per head");
+  Shape state = {batch, kv_heads, dk, dv};
+  if (const std::int64_t window = context.integer("state_window", 0); window > 0)
+    state.insert(state.begin(), Dim(window));
+  require_shape(context, past_state, state, "the state must be one matrix per head");
   check_gate(context, decay, batch, time, dims.mul(dk, kv_heads), kv_heads,
              "decay must have one element per head or per row of a head");
   check_gate(context, beta, batch, time, kv_heads, 1, "beta must have one element per head, or one for all");
-  context.set_shape(0, {batch, time, dims.mul(dv, q_heads)});
-  context.set_shape(1, {batch, kv_heads, dk, dv});
+  context.set_shape(0, {batch, time, dims.mul(dv, is_microsoft ? std::max(q_heads, kv_heads) : q_heads)});
+  context.set_shape(1, std::move(state));
   if (context.output_type(1).elem == ElementType::undefined) context.set_elem(1, context.input_elem(queries));
 }
 
 }  // namespace
 
 void register_linear_attention(InferRegistry& registry) {
-  registry.add("LinearAttention", all_versions(), infer_linear_attention, {.cost = cost::unknown});
+  registry.add("LinearAttention", all_versions(), infer_linear_attention<false>, {.cost = cost::linear_attention});
+  registry.add("com.microsoft", "LinearAttention", all_versions(), infer_linear_attention<true>,
+               {.cost = cost::linear_attention});
 }
 
 }  // namespace onnxkit::checker

@@ -51,6 +51,10 @@ double products_of(const Step& step) {
     products *= size_of(second) / static_cast<double>(std::max<std::int64_t>(second.dims[0], 1));
   } else if (step.kind == attention_step) {
     products = static_cast<double>(second.dims[2]) * (size_of(first) + size_of(output));
+  } else if (step.kind == linear_attention_step) {
+    const auto& parameters = static_cast<const LinearAttentionParameters&>(*step.parameters);
+    products += size_of(step.inputs[2]) * (parameters.has_rate ? 2 : 1);
+    products *= static_cast<double>(first.dims.back());
   } else if (step.kind == recurrent_step) {
     products = static_cast<double>(first.dims[0] * first.dims[1]) * size_of(second);
   }

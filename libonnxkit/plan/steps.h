@@ -211,6 +211,25 @@ struct RecurrentParameters : Parameters {
   std::string text() const override;
 };
 
+/// Linear attention: a state S [keys, values] of each head, which every point in time decays, writes to and reads from, one after the other.
+/// S = exp(decay) S, then S = S + k (x) w, where w is v, or rate * (v - S^T k); the result is scale * S^T q. Inputs: q, k [batch, heads, time, keys],
+/// v [batch, states, time, values], the first states [batch, states, keys, values], and as far as they are there the decay [batch, states, time, keys
+/// or 1] and the rate [batch, states or 1, time, 1]. Outputs: the results [batch, heads, time, values] and the last states. q and k have as many heads
+/// as the results and states, or a number that divides theirs: each then belongs to several that follow one another; the results have as many as q and
+/// v at most. The last axis of all but decay and rate has stride 1.
+inline constexpr StepKind linear_attention_step{.name = "linear_attention",
+                                                .reads = OperandTypes::any,
+                                                .writes = OperandTypes::any,
+                                                .first_exact_input = 3,
+                                                .has_exact_outputs = true,
+                                                .narrowed_constants = 0,
+                                                .multiplies = true};
+struct LinearAttentionParameters : Parameters {
+  double scale = 1;
+  bool has_decay = false, has_rate = false;
+  std::string text() const override;
+};
+
 class ControlFlow;
 
 /// A node on the kernel of the reference. Outputs may be slots.

@@ -131,6 +131,10 @@ std::string RecurrentParameters::text() const {
   return text;
 }
 
+std::string LinearAttentionParameters::text() const {
+  return fmt::format("scale {}{}{}", static_cast<float>(scale), has_decay ? ", decay" : "", has_rate ? ", rate" : "");
+}
+
 std::string AttentionParameters::text() const {
   std::string text = fmt::format("scale {}", static_cast<float>(scale));
   if (softcap > 0) text += fmt::format(", softcap {}", static_cast<float>(softcap));

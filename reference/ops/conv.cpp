@@ -5,10 +5,12 @@
 
 #include <fmt/core.h>
 
+#include "libonnxkit/base/checked.h"
 #include "reference/kernels/axes.h"
 #include "reference/kernels/broadcast.h"
 #include "reference/kernels/select.h"
 #include "reference/kernels/windows.h"
+#include "reference/noise/noise.h"
 #include "reference/numerics/arithmetic.h"
 #include "reference/numerics/quantize.h"
 #include "reference/numerics/reals.h"
@@ -240,38 +242,76 @@ void deform_conv(KernelContext& context) {
   context.set_output(0, y);
 }
 
-/// Depthwise along one axis over the past and the present values; the last of them are the next state.
+/// Where values of channels lie over time: [batch, channels, length], or [batch, length, channels].
+struct ChannelLines {
+  std::int64_t channels, length;
+  bool is_channels_last;
+
+  std::size_t place(std::int64_t line, std::int64_t time) const {
+    const std::int64_t batch = line / channels, channel = line % channels;
+    return static_cast<std::size_t>(is_channels_last ? (batch * length + time) * channels + channel
+                                                     : line * length + time);
+  }
+  void read(const Tensor& from, std::int64_t line, double* to) const {
+    for (std::int64_t time = 0; time < length; ++time) to[time] = from.as<double>()[place(line, time)];
+  }
+  void write(std::span<double> to, std::int64_t line, const double* from) const {
+    for (std::int64_t time = 0; time < length; ++time) to[place(line, time)] = from[time];
+  }
+};
+
+/// Depthwise along one axis over the past and the present values; the last of them are the next state. com.microsoft adds dilations, and channels
+/// behind the axis of time.
 void causal_conv(KernelContext& context) {
   const Tensor &x = context.input(0), &w = context.input(1);
-  require(x.rank() == 3 && w.rank() == 3 && w.dim(0) == x.dim(1) && w.dim(1) == 1 && w.dim(2) > 0,
+  const bool is_last = context.integer("channels_last") != 0;
+  require(context.integer("ndim", 1) == 1 && context.integer("state_window") == 0,
+          "several axes and windows of states are not supported");
+  require(is_last ? x.rank() >= 3 : x.rank() == 3, "the input has no axes of batch, channels and length");
+  const std::int64_t batch = x.dim(0), length = x.dim(is_last ? 1 : 2), dilation = context.integer("dilation", 1);
+  const std::int64_t channels = is_last ? element_count(std::span(x.dims()).subspan(2)) : x.dim(1);
+  require(w.rank() == 3 && w.dim(0) == channels && w.dim(1) == 1 && w.dim(2) > 0,
           "there must be one filter per channel");
-  const std::int64_t channels = x.dim(1), length = x.dim(2), kernel = w.dim(2);
+  require(dilation >= 1, "dilation must be positive");
   const Tensor* bias = context.find_input(2);
   require(!bias || bias->dims() == Dims{channels}, "there must be one bias per channel");
-  const Dims state{x.dim(0), channels, kernel - 1};
-  const Tensor past = context.has_input(3) ? context.input(3) : context.make(x.type(), state);
-  require(past.dims() == state && past.type() == x.type(),
-          "the past state must hold the last k - 1 values of each channel");
-  const std::array<const Tensor*, 2> parts = {&past, &x};
-  const Tensor all = concat(context, parts, 2);
+  const std::int64_t kernel = w.dim(2);
+  const auto reach = checked_mul(kernel - 1, dilation);
+  require(reach.has_value(), "the filters reach too far");
+  const std::int64_t held = *reach;
+  Dims state_dims = x.dims();
+  state_dims[is_last ? 1 : 2] = held;
+  const Tensor past = context.has_input(3) ? context.input(3) : context.make(x.type(), state_dims);
+  require(past.dims() == state_dims && past.type() == x.type(),
+          "the past state must hold the last values of each channel, (k - 1) * dilation of them");
   const std::string_view activation = context.string("activation");
   const bool silu = activation == "silu" || activation == "swish";
-  Tensor y = context.make(x.type(), x.dims());
-  const double* const from = all.as<double>().data();
-  double* const to = y.write<double>().data();
-  context.for_range(x.dim(0) * channels, 1, [&](std::int64_t first, std::int64_t last) {
+  const Noise* const noise = context.noise();
+  const ChannelLines now{channels, length, is_last}, before{channels, held, is_last};
+  Tensor y = context.make(x.type(), x.dims()), state = context.make(x.type(), state_dims);
+  const std::span<double> to = y.write<double>(), to_state = state.write<double>();
+  context.for_range(batch * channels, 1, [&](std::int64_t first, std::int64_t last) {
+    std::vector<double> all(static_cast<std::size_t>(held + length)), sums(static_cast<std::size_t>(length));
     for (std::int64_t line = first; line < last; ++line) {
+      before.read(past, line, all.data());
+      now.read(x, line, all.data() + held);
       const double* const filter = w.as<double>().data() + line % channels * kernel;
       const double start = bias ? bias->as<double>()[static_cast<std::size_t>(line % channels)] : 0;
       for (std::int64_t t = 0; t < length; ++t) {
-        double sum = start;
-        for (std::int64_t k = 0; k < kernel; ++k) sum += filter[k] * from[line * all.dim(2) + t + k];
-        to[line * length + t] = silu ? sum / (1 + std::exp(-sum)) : sum;
+        double sum = start, squares = start * start;
+        for (std::int64_t k = 0; k < kernel; ++k) {
+          const double term = filter[k] * all[static_cast<std::size_t>(t + k * dilation)];
+          sum += term, squares += term * term;
+        }
+        if (noise) sum += noise->error_of_sum(static_cast<std::uint64_t>(line * length + t), sum, squares, kernel);
+        sums[static_cast<std::size_t>(t)] = silu ? sum / (1 + std::exp(-sum)) : sum;
       }
+      now.write(to, line, sums.data());
+      before.write(to_state, line, all.data() + length);
     }
   });
   context.set_output(0, y);
-  context.set_output(1, slice_axis(context, all, 2, length, length + kernel - 1));
+  context.set_output(1, state);
 }
 
 }  // namespace
@@ -282,7 +322,8 @@ void register_conv(KernelRegistry& registry) {
   registry.add("ConvInteger", all_versions(), conv_integer, {.is_quantizing = true});
   registry.add("QLinearConv", all_versions(), qlinear_conv, {.is_quantizing = true});
   registry.add("DeformConv", all_versions(), deform_conv, {.noise = noise::ordinary});
-  registry.add("CausalConvWithState", all_versions(), causal_conv, {.noise = noise::ordinary});
+  for (const char* domain : {"", "com.microsoft"})
+    registry.add(domain, "CausalConvWithState", all_versions(), causal_conv, {.noise = noise::ordinary});
 }
 
 }  // namespace onnxkit::reference

@@ -103,6 +103,7 @@ struct Isa {
 
   std::int64_t (*attention_scratch)(const Attention& attention);
   void (*attend)(const Attention& attention, float* scratch);
+  void (*linear_attend)(const LinearAttention& attention);
 };
 
 extern const Isa isa_baseline;

@@ -213,6 +213,21 @@ struct Attention {
   bool causal = false;
   std::int64_t causal_offset = 0;
 };
+/// One head of linear attention, as plan::linear_attention_step computes it. Rows of q, k, v and y are so far apart in time.
+struct LinearAttention {
+  std::int64_t time = 0, keys = 0, values = 0, results = 0;
+  const float* const* q = nullptr;  ///< by result; so is y
+  float* const* y = nullptr;
+  const float *k = nullptr, *v = nullptr;
+  const float *decay = nullptr, *rate = nullptr;  ///< null: none
+  std::int64_t q_stride = 0, k_stride = 0, v_stride = 0, y_stride = 0;
+  std::int64_t decay_stride = 0, decay_key_stride = 0, rate_stride = 0;  ///< one decay for all keys: 0
+  float scale = 1;
+  float* state = nullptr;    ///< [keys, values]: the first, then the last one
+  float* factors = nullptr;  ///< room for `keys` floats
+};
+void linear_attend(const LinearAttention& attention, const Isa& isa = best_isa());
+
 /// Floats of scratch that attend() needs, for each thread.
 std::int64_t attention_scratch_floats(const Attention& attention, const Isa& isa = best_isa());
 /// On the calling thread; the caller divides heads among threads. A row of which every key is masked by -infinity becomes zeros.

@@ -138,4 +138,6 @@ std::int64_t attention_scratch_floats(const Attention& attention, const Isa& isa
 }
 void attend(const Attention& attention, float* scratch, const Isa& isa) { isa.attend(attention, scratch); }
 
+void linear_attend(const LinearAttention& attention, const Isa& isa) { isa.linear_attend(attention); }
+
 }  // namespace onnxkit::cpu
