@@ -25,6 +25,14 @@ void infer_skip_normalization(InferContext& context) {
   context.copy_shape(0, 3);
 }
 
+/// Decays of a, and rates of b.
+void infer_linear_attention_gate(InferContext& context) {
+  context.copy_shape(0, 0);
+  if (!context.has_output(1)) return;
+  context.set_elem(1, context.input_elem(0));
+  context.copy_shape(0, 1);
+}
+
 /// The second output is the sum that is normalised.
 void infer_skip_groups(InferContext& context) {
   context.copy_shape(0, 0);
@@ -353,6 +361,7 @@ void register_microsoft(InferRegistry& registry) {
        "DequantizeLinear",
        "DequantizeWithOrder",
        "FastGelu",
+       "GatedAdd",
        "GatedRMSNorm",
        "Gelu",
        "GroupNorm",
@@ -361,6 +370,7 @@ void register_microsoft(InferRegistry& registry) {
        "QLinearLeakyRelu",
        "QLinearSigmoid",
        "QLinearSoftmax",
+       "MRotaryEmbedding",
        "QOrderedGelu",
        "QuantizeLinear",
        "QuantizeWithOrder",
@@ -371,6 +381,7 @@ void register_microsoft(InferRegistry& registry) {
        "QOrderedLayerNormalization"},
       infer_same_microsoft);
   add({"SkipLayerNormalization", "SkipSimplifiedLayerNormalization"}, infer_skip_normalization);
+  add({"LinearAttentionGate"}, infer_linear_attention_gate);
   add({"BiasDropout"}, infer_bias_dropout);
   add({"BiasSplitGelu"}, infer_bias_split_gelu);
   add({"QLinearAdd", "QLinearMul"}, infer_broadcast_microsoft<0, 3>);

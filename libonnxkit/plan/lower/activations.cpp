@@ -44,11 +44,6 @@ Number logarithm_of_one_more(Expression& e, Number y) {
   return e.apply(Operation::select, e.apply(Operation::equal, over, real(e, y, 0)), y, scaled);
 }
 
-Number softplus_of(Expression& e, Number x) {
-  const Number fading = e.apply(Operation::exponential, e.apply(Operation::negate, e.apply(Operation::absolute, x)));
-  return e.apply(Operation::add, e.apply(Operation::maximum, x, real(e, x, 0)), logarithm_of_one_more(e, fading));
-}
-
 Unlowered lower_softplus(LowerCall& call) {
   return real_function(call, [](Expression& e, Number x) { softplus_of(e, x); });
 }
@@ -151,6 +146,11 @@ Unlowered lower_mod(LowerCall& call) {
 }
 
 }  // namespace
+
+Expression::Number softplus_of(Expression& e, Expression::Number x) {
+  const Number fading = e.apply(Operation::exponential, e.apply(Operation::negate, e.apply(Operation::absolute, x)));
+  return e.apply(Operation::add, e.apply(Operation::maximum, x, real(e, x, 0)), logarithm_of_one_more(e, fading));
+}
 
 void register_activations(LoweringRegistry& registry);
 void register_activations(LoweringRegistry& registry) {

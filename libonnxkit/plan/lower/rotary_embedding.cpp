@@ -1,4 +1,6 @@
-// RotaryEmbedding of com.microsoft; that of ai.onnx becomes other operators in the pass expand_operators.
+// RotaryEmbedding and MRotaryEmbedding of com.microsoft; RotaryEmbedding of ai.onnx becomes other operators in the pass expand_operators.
+#include <algorithm>
+
 #include "libonnxkit/plan/attend.h"
 #include "libonnxkit/plan/rotate.h"
 
@@ -45,11 +47,64 @@ Unlowered lower_rotary_embedding(LowerCall& call) {
   return std::nullopt;
 }
 
+/// Parts of the angles at positions in time, height and width, one behind the other, or those of height and width in the second and third of three.
+std::optional<Angles> angles_of_streams(LowerCall& call, const View& positions) {
+  const auto sections = call.integers("mrope_section");
+  const Dims cache = call.input_dims(Rotary::cosine_cache);
+  const std::int64_t layout = call.integer("mrope_layout");
+  if (!sections || sections->size() != 3 || cache.size() != 2 || layout < 0 || layout > 1) return std::nullopt;
+  const bool is_interleaved = layout == 1;
+  std::int64_t rest = cache[1];
+  for (const std::int64_t size : *sections) {
+    if (size < 0 || size > rest) return std::nullopt;
+    rest -= size;
+  }
+  if (rest != 0) return std::nullopt;
+  std::optional<Angles> whole;
+  std::int64_t before = 0;
+  for (std::int64_t stream = 0; stream < 3; ++stream) {
+    const std::int64_t section = (*sections)[static_cast<std::size_t>(stream)];
+    const auto angles = angles_at(call, Rotary::cosine_cache, Rotary::sine_cache, picked(positions, 0, stream));
+    if (!angles) return std::nullopt;
+    if (stream == 0 && is_interleaved) {
+      whole = angles;
+      continue;
+    }
+    const Dims& dims = angles->cosines.dims;
+    if (!whole) whole = Angles{call.make(ElementType::float32, dims), call.make(ElementType::float32, dims)};
+    const std::int64_t in_thirds = std::min(section, (cache[1] - stream + 2) / 3);
+    const auto part = [&](const View& of) {
+      return is_interleaved ? sliced(of, 3, stream, 3, in_thirds) : sliced(of, 3, before, 1, section);
+    };
+    if (section > 0) {
+      call.emit_copy(part(angles->cosines), part(whole->cosines));
+      call.emit_copy(part(angles->sines), part(whole->sines));
+    }
+    before += section;
+  }
+  return whole;
+}
+
+Unlowered lower_multimodal_rotary_embedding(LowerCall& call) {
+  const View x = call.as_real(call.input(Rotary::x));
+  if (x.size() == 0) return "without elements";
+  if (call.integer("is_packed_batching") != 0) return "packed batches";
+  const auto heads = heads_to_turn(call, x);
+  if (!heads) return "heads of other sizes";
+  if (call.input_dims(Rotary::positions) != Dims{3, heads->dims[0], heads->dims[2]}) return "positions of other sizes";
+  const auto angles = angles_of_streams(call, call.input(Rotary::positions));
+  if (!angles || 2 * angles->cosines.dims[3] > heads->dims[3]) return "caches of other sizes";
+  const View result = turned(call, *heads, *angles, call.integer("interleaved") != 0);
+  call.set_output(0, x.rank() == 4 ? result : reshaped_or_copied(call, permuted(result, heads_before_rows), x.dims));
+  return std::nullopt;
+}
+
 }  // namespace
 
 void register_rotary_embedding(LoweringRegistry& registry);
 void register_rotary_embedding(LoweringRegistry& registry) {
   registry.add("com.microsoft", "RotaryEmbedding", all_versions(), lower_rotary_embedding);
+  registry.add("com.microsoft", "MRotaryEmbedding", all_versions(), lower_multimodal_rotary_embedding);
 }
 
 }  // namespace onnxkit::plan
