@@ -38,11 +38,11 @@ class LinearAttentionText {
         "  using Number = {};\n  using Index = {};\n  const int thread = threadIdx.x % {};\n"
         "  const Index own = (Index)blockIdx.x * {} + threadIdx.x / {};\n"
         "  const Index at = own < {} ? own : {};\n"  // warps behind the last column compute it, too, and store nothing
-        "  const Index column = at % {}, head = at / {} % {}, batch = at / {};\n  Number state[{}];\n",
+        "  const Index column = at % {}, head = at / {} % {}, batch = at / {};\n  Number state[{}] = {{}};\n",
         lane_type(lane_), is_near_ ? "int" : "long long", warp, warps, warp, columns(), columns() - 1, values, values,
         states, values * states, rows_of_thread());
     text += for_rows("state[i] = " + row_element(first_, "x3", "row", "column") + ";");
-    text += fmt::format("  for (Index time = 0; time < {}; ++time) {{\n    Number key[{}], known = 0;\n", v_.dims[2],
+    text += fmt::format("  for (Index time = 0; time < {}; ++time) {{\n    Number key[{}] = {{}};\n", v_.dims[2],
                         rows_of_thread());
     if (decay_ && decay_->dims[3] == 1)
       text += fmt::format("    const Number factor = exp_of({});\n", gate(*decay_, decay_name_, "0"));
@@ -54,7 +54,7 @@ class LinearAttentionText {
     }
     const std::string value = vector_element(v_, "x2", "head", "column");
     if (rate_) {
-      text += for_rows("known += state[i] * key[i];");
+      text += "    Number known = 0;\n" + for_rows("known += state[i] * key[i];");
       text += fmt::format("    const Number written = {} * ({} - combined<32, Sum<Number>>(known));\n",
                           gate(*rate_, rate_name_, "0"), value);
     } else {
