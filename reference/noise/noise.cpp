@@ -306,6 +306,12 @@ double Noise::error(std::uint64_t key, double unit) const {
 
 double Noise::error(std::uint64_t key) const { return error(key, arithmetic_.sums); }
 
+double Noise::error_of_sum(std::uint64_t key, double sum, double squares, std::int64_t terms) const {
+  if (fits(sum, bits_of(arithmetic_.sums))) return 0;
+  const auto count = static_cast<double>(terms);
+  return error(key) * std::sqrt(count / 3 * sum * sum + count / 6 * squares);
+}
+
 // Positions and weights are computed in float32 for float64 elements, too.
 
 double Noise::position(double exact, std::uint64_t key) const {

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 #include <span>
 
@@ -58,11 +57,8 @@ class Noise {
   Tensor in_blocks_of_8_bits(ThreadPool& threads, const Tensor& rows, std::int64_t length, std::int64_t block) const;
   /// One rounding of a partial sum, relative to it, for kernels that round inside. Equal keys give equal errors.
   double error(std::uint64_t key) const;
-  /// That of a sum of so many terms, in any order of summation, as of a product; `squares` is the sum of their squares.
-  double error_of_sum(std::uint64_t key, double sum, double squares, std::int64_t terms) const {
-    const auto count = static_cast<double>(terms);
-    return error(key) * std::sqrt(count / 3 * sum * sum + count / 6 * squares);
-  }
+  /// That of a sum of so many terms, in any order of summation, as of a product; `squares` is the sum of their squares. A sum that is held exactly has none.
+  double error_of_sum(std::uint64_t key, double sum, double squares, std::int64_t terms) const;
   /// A position that was computed in the precision of sums, and a weight of an interpolation there; positions
   /// that it holds exactly and weights of few bits are exact. The error of a position grows along the axis.
   double position(double exact, std::uint64_t key) const;
