@@ -35,7 +35,7 @@ void gated_rms_norm(KernelContext& context) {
   const Tensor &x = context.input(0), &scale = context.input(1), &gate = context.input(2);
   const std::int64_t size = scale.size();
   require(scale.rank() == 1 && size > 0 && x.rank() > 0 && x.dims().back() % size == 0,
-          "the last axis is no multiple of the number of scales");
+          "the last axis must be a multiple of the number of scales");
   require(gate.dims() == x.dims(), "there must be one gate per element");
   const bool is_sigmoid = context.string("activation") == "sigmoid";
   const double epsilon = context.real("epsilon", 1e-5F);
