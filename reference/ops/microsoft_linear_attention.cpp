@@ -1,4 +1,5 @@
 // com.microsoft: what models put around linear attention: LinearAttentionGate, GatedRMSNorm, GatedAdd.
+#include <algorithm>
 #include <cmath>
 
 #include "libonnxkit/base/dtype/dtype.h"
@@ -8,10 +9,11 @@
 namespace onnxkit::reference {
 namespace {
 
-double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
+/// What a gate lets through: the logistic function.
+double share_let_through(double x) { return 1 / (1 + std::exp(-x)); }
 
 /// log(1 + e^x).
-double softplus(double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x))); }
+double softplus_of_gate(double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x))); }
 
 void linear_attention_gate(KernelContext& context) {
   const Tensor &a = context.input(0), &bias = context.input(1), &scale = context.input(2);
@@ -22,12 +24,12 @@ void linear_attention_gate(KernelContext& context) {
   const std::span<double> to = decay.write<double>();
   for (std::size_t i = 0; i < to.size(); ++i) {
     const std::size_t head = i % biases.size();
-    to[i] = scales[head] * softplus(from[i] + biases[head]);
+    to[i] = scales[head] * softplus_of_gate(from[i] + biases[head]);
   }
   context.set_output(0, decay.retyped(a.type()));
   if (!context.has_output(1)) return;
   require(context.has_input(3), "beta is asked for without b");
-  context.set_output(1, map_reals(context, context.input(3), a.type(), sigmoid));
+  context.set_output(1, map_reals(context, context.input(3), a.type(), share_let_through));
 }
 
 /// Groups of as many numbers as there are scales, over the root of the mean of their squares, times what the gates let through.
@@ -48,7 +50,7 @@ void gated_rms_norm(KernelContext& context) {
     for (std::size_t i = first; i < first + width; ++i) squares += from[i] * from[i];
     const double by = 1 / std::sqrt(squares / static_cast<double>(size) + epsilon);
     for (std::size_t i = first; i < first + width; ++i) {
-      const double open = sigmoid(gates[i]);
+      const double open = share_let_through(gates[i]);
       to[i] = from[i] * by * scales[i - first] * (is_sigmoid ? open : gates[i] * open);
     }
   }
