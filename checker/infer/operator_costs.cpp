@@ -135,9 +135,9 @@ Dim linear_attention(const NodeShapes& node) {
   const auto* text = rule ? rule->as<Text>() : nullptr;
   const bool has_rate = !text || text->view() == "delta" || text->view() == "gated_delta";
   DimPool& dims = node.dims();
-  const Dim heads = integer(node, "q_num_heads", 0), packed = at(node.input(0), 2);
-  if (heads.is(0)) return {};
-  const Dim keys = dims.floor_div(packed, integer(node, "q_num_heads", 0));
+  const std::int64_t heads = integer(node, "q_num_heads", 0);
+  if (heads < 1) return {};
+  const Dim keys = dims.floor_div(at(node.input(0), 2), heads);
   const Dim written = dims.mul(node.elements(node.input(2)), has_rate ? 2 : 1);
   return dims.mul(dims.add(written, node.elements(node.output(0))), keys);
 }

@@ -98,8 +98,9 @@ class LinearState {
         factors_(static_cast<std::size_t>(o_.decay ? o_.decay->dim(3) : 0)),
         written_(static_cast<std::size_t>(values_)),
         errors_(static_cast<std::size_t>(keys_ + values_)) {
-    const std::int64_t errors_of_position = 2 * (keys_ + values_);
-    next_error_ = static_cast<std::uint64_t>((batch * o_.heads.states + head) * o_.q.dim(2) * errors_of_position);
+    const auto number = [](std::int64_t count) { return static_cast<std::uint64_t>(count); };  // wraps
+    next_error_ =
+        (number(batch) * number(o_.heads.states) + number(head)) * number(o_.q.dim(2)) * 2 * number(keys_ + values_);
   }
 
   /// S = exp(g) S, then S += k (x) w, where w is v, or beta (v - S^T k) for the delta rules.
