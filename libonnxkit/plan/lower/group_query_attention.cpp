@@ -152,32 +152,35 @@ Place place_in(LowerCall& call, const CacheWindow& window, const Place& place) {
   return inner;
 }
 
-/// What the cache keeps of all rows, from its first one on, then zeros.
-View kept_rows(LowerCall& call, const View& all, const CacheWindow& window, const Place& place, const Place& inner) {
-  const Dims slots = {all.dims[0], all.dims[1], window.capacity};
-  const View last = reshaped(place.last, {slots[0], 1, 1}), column = positions_along(call, slots, 2);
+/// Of each row that the cache keeps of all, from its first one on, the place among them [batch, heads, capacity].
+View kept_places(LowerCall& call, const Dims& all, const CacheWindow& window, const Place& place, const Place& inner) {
+  const Dims slots = {all[0], all[1], window.capacity};
   Expression e;
   const Number count = window.held(e, e.apply(Operation::add, e.input(0, Lane::i64), e.integer(1)));
   const Number behind = e.apply(Operation::add, e.input(1, Lane::i64), e.integer(1));
   const Number row = e.apply(Operation::add, e.input(2, Lane::i64), e.apply(Operation::subtract, behind, count));
   const Number batch = e.apply(Operation::multiply, e.input(3, Lane::i64), e.integer(slots[1]));
   const Number before =
-      e.apply(Operation::multiply, e.apply(Operation::add, batch, e.input(4, Lane::i64)), e.integer(all.dims[2]));
-  e.apply(Operation::add, before, e.apply(Operation::minimum, row, e.integer(all.dims[2] - 1)));
-  const View at = mapped(call, e,
-                         {last, reshaped(inner.last, {slots[0], 1, 1}), column, positions_along(call, slots, 0),
-                          positions_along(call, slots, 1)},
-                         ElementType::int64, slots);
+      e.apply(Operation::multiply, e.apply(Operation::add, batch, e.input(4, Lane::i64)), e.integer(all[2]));
+  e.apply(Operation::add, before, e.apply(Operation::minimum, row, e.integer(all[2] - 1)));
+  return mapped(call, e,
+                {reshaped(place.last, {slots[0], 1, 1}), reshaped(inner.last, {slots[0], 1, 1}),
+                 positions_along(call, slots, 2), positions_along(call, slots, 0), positions_along(call, slots, 1)},
+                ElementType::int64, slots);
+}
+
+/// The rows at these places, and zeros behind those that the cache holds.
+View kept_rows(LowerCall& call, const View& all, const View& places, const CacheWindow& window, const Place& place) {
   const View rows = reshaped(call.contiguous(all), {1, all.size() / all.dims[3], all.dims[3]});
-  const View taken = call.make(ElementType::float32, {1, at.size(), all.dims[3]});
-  call.emit(gather_step, {rows, reshaped(at, {at.size()})}, {taken});
-  Expression zeros;
-  const Number held = window.held(zeros, zeros.apply(Operation::add, zeros.input(0, Lane::i64), zeros.integer(1)));
-  zeros.apply(Operation::select, zeros.apply(Operation::less, zeros.input(1, Lane::i64), held),
-              zeros.input(2, Lane::f32), zeros.constant(Lane::f32, 0));
-  const Dims dims = {slots[0], slots[1], slots[2], all.dims[3]};
+  const View taken = call.make(ElementType::float32, {1, places.size(), all.dims[3]});
+  call.emit(gather_step, {rows, reshaped(places, {places.size()})}, {taken});
+  Expression e;
+  const Number held = window.held(e, e.apply(Operation::add, e.input(0, Lane::i64), e.integer(1)));
+  e.apply(Operation::select, e.apply(Operation::less, e.input(1, Lane::i64), held), e.input(2, Lane::f32),
+          e.constant(Lane::f32, 0));
+  const Dims dims = {all.dims[0], all.dims[1], window.capacity, all.dims[3]};
   const View columns = positions_along(call, {1, 1, window.capacity, 1}, 2);
-  return mapped(call, zeros, {reshaped(place.last, {slots[0], 1, 1, 1}), columns, reshaped(taken, dims)},
+  return mapped(call, e, {reshaped(place.last, {dims[0], 1, 1, 1}), columns, reshaped(taken, dims)},
                 ElementType::float32, dims);
 }
 
@@ -363,9 +366,14 @@ Unlowered lower_group_query_attention(LowerCall& call) {
   attending.bias = bias.made();
   if (adds_column) add_sinks(call, attending);
   if (auto refused = attend(call, attending)) return refused;
-  const auto kept = [&](const View& all) { return is_window ? kept_rows(call, all, window, *place, inner) : all; };
-  call.set_output(Grouped::present_key, kept(k));
-  call.set_output(Grouped::present_value, kept(v));
+  if (!is_window) {
+    call.set_output(Grouped::present_key, k);
+    call.set_output(Grouped::present_value, v);
+    return std::nullopt;
+  }
+  const View places = kept_places(call, k.dims, window, *place, inner);
+  call.set_output(Grouped::present_key, kept_rows(call, k, places, window, *place));
+  call.set_output(Grouped::present_value, kept_rows(call, v, places, window, *place));
   return std::nullopt;
 }
 
