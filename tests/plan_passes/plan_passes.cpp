@@ -15,6 +15,7 @@
 #include <iterator>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -115,11 +116,21 @@ std::string run_passes(plan::Subject& subject, const std::vector<const plan::Pas
   return "";
 }
 
-std::string errors_of(const ir::Model& model) {
+std::set<std::string> errors_of(const ir::Model& model) {
   checker::Collector collector;
   checker::check_model(model, *table(), {}, collector);
+  std::set<std::string> errors;
   for (const Diagnostic& found : collector.diagnostics()) {
-    if (found.severity == Severity::error) return found.code + ": " + found.message;
+    if (found.severity == Severity::error) errors.insert(found.code + ": " + found.message);
+  }
+  return errors;
+}
+
+/// An error of a model that it did not have before, or "".
+std::string new_error(const ir::Model& model, const ir::Model& before) {
+  const std::set<std::string> known = errors_of(before);
+  for (const std::string& error : errors_of(model)) {
+    if (!known.contains(error)) return error;
   }
   return "";
 }
@@ -142,7 +153,7 @@ std::string judge_text(const fs::path& path, const std::string& pass_name) {
     std::ofstream(expected, std::ios::binary) << text;
   }
   if (text != content_of(expected)) return "became\n" + text;
-  if (const auto wrong = errors_of(subject.model()); !wrong.empty()) return wrong;
+  if (const auto wrong = new_error(subject.model(), *model); !wrong.empty()) return wrong;
   const auto got = computed(subject.model(), inputs, exec::MathMode::unrounded);
   return got ? difference(*want, *got, tolerance_for(*model)) : got.error().diagnostic.message;
 }
@@ -186,7 +197,7 @@ std::optional<std::vector<std::string>> judge_model(const fs::path& path, const 
     plan::Subject subject(ir::clone(folded.model()), table(), evaluated, {.allow_outside_data = true});
     const std::size_t before = subject.graph().nodes.size();
     std::string fault = run_passes(subject, chosen);
-    if (fault.empty() && subject.graph().nodes.size() != before) fault = errors_of(subject.model());
+    if (fault.empty() && subject.graph().nodes.size() != before) fault = new_error(subject.model(), folded.model());
     const auto got = computed(subject.model(), loaded->inputs, exec::MathMode::unrounded);
     if (fault.empty())
       fault = got ? difference(*want, *got, tolerance_for(loaded->model)) : got.error().diagnostic.message;
