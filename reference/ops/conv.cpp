@@ -178,6 +178,8 @@ double sample(const double* x, std::span<const WindowAxis> axes, const double* a
 struct Deformation {
   const double* offsets;
   const double* mask;  ///< may be null
+  const Noise* noise;  ///< may be null
+  std::int64_t first;  ///< number of the first offset
 };
 
 /// What every tap of the windows at the positions [first, first + count) sees of one channel.
@@ -199,6 +201,7 @@ void fill_deformed(const Convolution& c, const double* channel, Deformation d, s
         const std::int64_t offset =
             (k * static_cast<std::int64_t>(axes) + static_cast<std::int64_t>(axis)) * c.positions + p;
         at[axis] = static_cast<double>(position[axis] * a.step + a.first + tap[axis] * a.spacing) + d.offsets[offset];
+        if (d.noise) at[axis] = d.noise->position(at[axis], static_cast<std::uint64_t>(d.first + offset));
       }
       const double seen = sample(channel, c.windows, at.data());
       *columns++ = d.mask ? seen * d.mask[k * c.positions + p] : seen;
@@ -231,7 +234,7 @@ void deform_conv(KernelContext& context) {
       const std::int64_t channel = group * c.channels + in_group, offset_group = channel / (channels / offset_groups);
       const std::int64_t start = n * per_image + offset_group * c.taps * c.positions;
       const Deformation d{offsets.as<double>().data() + start * axes,
-                          mask ? mask->as<double>().data() + start : nullptr};
+                          mask ? mask->as<double>().data() + start : nullptr, context.noise(), start * axes};
       fill_deformed(c, x.as<double>().data() + (n * channels + channel) * channel_size, d, first, count, columns);
     };
     contract_columns(context, x.type(), c.channels,

@@ -431,7 +431,7 @@ void register_microsoft(KernelRegistry& registry) {
   const auto add = [&registry](const char* op, Kernel kernel, const KernelTraits& traits = {}) {
     registry.add(microsoft_domain, op, all_versions(), kernel, traits);
   };
-  add("Inverse", inverse, {.noise = noise::ordinary});
+  add("Inverse", inverse, {.noise = noise::terms});
   add("ExpandDims", expand_dims, {.noise = noise::moved});
   add("CDist", distances, {.noise = noise::ordinary});
   add("Unique", unique_microsoft, {.noise = noise::moved});

@@ -7,6 +7,7 @@
 
 #include "reference/kernels/axes.h"
 #include "reference/kernels/derivatives.h"
+#include "reference/noise/noise.h"
 #include "reference/numerics/arithmetic.h"
 
 namespace onnxkit::reference {
@@ -147,6 +148,25 @@ struct Product {
   T value() const { return total; }
 };
 
+/// What roundings of running totals add up to, in a noisy run: those of sums as they are, those of products relative to the total.
+class RunningError {
+ public:
+  RunningError(const Noise* noise, bool is_relative) : noise_(noise), is_relative_(is_relative) {}
+
+  double with_error(double total, std::uint64_t key) {
+    if (!noise_) return total;
+    constexpr std::int64_t one_rounding = 3;  // an error of so many terms, without their squares
+    const double error = noise_->error_of_sum(key, total, 0, one_rounding);
+    if (error != 0) error_ += is_relative_ ? error / total : error;
+    return is_relative_ ? total * (1 + error_) : total + error_;
+  }
+
+ private:
+  const Noise* noise_;
+  bool is_relative_;
+  double error_ = 0;
+};
+
 /// Running totals; `exclusive` leaves out the element itself, `reverse` starts at the end.
 template <template <class> class Total>
 void cumulative(KernelContext& context) {
@@ -158,11 +178,18 @@ void cumulative(KernelContext& context) {
     dispatch_numbers(x.domain(), [&]<class T>(std::type_identity<T>) {
       for_each_strided_row<T, T>(context, x, y, axis, [&](StridedRow<const T> from, StridedRow<T> to) {
         Total<T> total;
+        RunningError error(context.noise(), std::is_same_v<Total<double>, Product<double>>);
+        const auto value = [&](std::int64_t i) -> T {
+          if constexpr (std::is_same_v<T, double>)
+            return error.with_error(total.value(), static_cast<std::uint64_t>(&from[i] - x.as<double>().data()));
+          else
+            return total.value();
+        };
         for (std::int64_t k = 0; k < from.size(); ++k) {
           const std::int64_t i = reverse ? from.size() - 1 - k : k;
-          if (exclusive) to[i] = total.value();
+          if (exclusive) to[i] = value(i);
           total.add(from[i]);
-          if (!exclusive) to[i] = total.value();
+          if (!exclusive) to[i] = value(i);
         }
       });
     });
@@ -188,8 +215,7 @@ void register_reduce(KernelRegistry& registry) {
   registry.add("ReduceMin", all_versions(), extreme<false>, {.noise = noise::exact});
   registry.add("ArgMax", all_versions(), arg_extreme<true>);
   registry.add("ArgMin", all_versions(), arg_extreme<false>);
-  registry.add("CumSum", all_versions(), cumulative<Sum>,
-               {.noise = NoiseRule{.results = 2, .input = 2, .length = NoiseRule::Length::last_axis}});
+  registry.add("CumSum", all_versions(), cumulative<Sum>, {.noise = noise::ordinary});
   registry.add("CumProd", all_versions(), cumulative<Product>, {.noise = noise::ordinary});
 }
 

@@ -1,0 +1,113 @@
+// Errors of noisy runs in operators that go on from what they have rounded: running totals, and states of linear attention.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <random>
+
+#include "libonnxkit/backends/backends.h"
+#include "libonnxkit/exec/perturbed.h"
+#include "onnxkit/model.h"
+#include "tests/unit/support/models.h"
+#include "tests/unit/support/tensors.h"
+
+namespace onnxkit::tests::running_errors {
+namespace {
+
+constexpr double rounding = 0x1p-24 / 1.7320508;  ///< the deviation of one of float32
+
+std::vector<float> random_numbers(std::size_t count, unsigned seed) {
+  std::mt19937 bits(seed);
+  std::normal_distribution<float> normal;
+  std::vector<float> numbers(count);
+  for (float& number : numbers) number = normal(bits);
+  return numbers;
+}
+
+std::vector<exec::Spread> spreads(const std::string& body, const std::vector<Tensor>& inputs, int threads) {
+  const auto model = std::make_shared<const Model>(
+      parse_model("<ir_version: 10, opset_import: [\"\" : 21, \"com.microsoft\" : 1]>\n" + body));
+  const auto session = all_backends().make_perturbed()->load({.model = {model, &model->ir()}}, {.threads = threads});
+  REQUIRE(session);
+  exec::RunRequest request;
+  for (std::size_t i = 0; i < inputs.size(); ++i) request.inputs.push_back({(*session)->inputs()[i].name, inputs[i]});
+  exec::PerturbedOptions options;
+  options.samples = 16;
+  auto outputs = (*session)->perturbed()->run(request, options);
+  REQUIRE(outputs);
+  return *std::move(outputs);
+}
+
+/// Root mean square of the errors of elements [first, first + count) over all samples.
+double size_of_errors(const exec::Spread& spread, std::size_t first, std::size_t count) {
+  const std::vector<double> exact = to_reals(spread.exact.tensor);
+  double squares = 0;
+  for (const Value& sample : spread.samples) {
+    const std::vector<double> noisy = to_reals(sample.tensor);
+    for (std::size_t i = first; i < first + count; ++i) squares += (noisy[i] - exact[i]) * (noisy[i] - exact[i]);
+  }
+  return std::sqrt(squares / static_cast<double>(count * spread.samples.size()));
+}
+
+void check_size(double found, double wanted) {
+  CHECK(found > 0.6 * wanted);
+  CHECK(found < 1.8 * wanted);
+}
+
+}  // namespace
+
+TEST_CASE("errors of running totals grow along any axis, and are those of the totals that were rounded") {
+  constexpr std::size_t rows = 400, columns = 8;
+  const std::vector<float> x = random_numbers(rows * columns, 1);
+  std::vector<double> totals(columns, 0);
+  double squares = 0;  // of the totals, the mean of all columns
+  for (std::size_t row = 0; row < rows; ++row) {
+    for (std::size_t column = 0; column < columns; ++column) {
+      totals[column] += static_cast<double>(x[row * columns + column]);
+      squares += totals[column] * totals[column] / columns;
+    }
+  }
+  const std::string body = "g (float[400, 8] x) => (float[400, 8] y) <int64 axis = {0}> { y = CumSum (x, axis) }";
+  const auto one = spreads(body, {floats({rows, columns}, x)}, 1), two = spreads(body, {floats({rows, columns}, x)}, 2);
+  check_size(size_of_errors(one[0], (rows - 1) * columns, columns), rounding * std::sqrt(squares));
+  CHECK(size_of_errors(one[0], columns, columns) < rounding * std::sqrt(squares) / 4);
+  for (std::size_t i = 0; i < one[0].samples.size(); ++i)
+    CHECK(same_content(one[0].samples[i].tensor, two[0].samples[i].tensor));
+}
+
+TEST_CASE("running totals of whole numbers have no errors") {
+  std::vector<float> x(64);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i % 7) - 3;
+  const auto found = spreads("g (float[8, 8] x) => (float[8, 8] y) <int64 axis = {0}> { y = CumSum (x, axis) }",
+                             {floats({8, 8}, x)}, 1);
+  CHECK(size_of_errors(found[0], 0, 64) == 0);
+}
+
+TEST_CASE("errors of linear attention are those of the sums over its keys, and of the states between points in time") {
+  constexpr std::size_t keys = 64, values = 32, time = 20;
+  // Nothing is written: queries read the first state.
+  const std::vector<float> q = random_numbers(time * keys, 2), state = random_numbers(keys * values, 3);
+  const auto found = spreads(
+      "g (float[1, 20, 64] q, float[1, 20, 64] k, float[1, 20, 32] v, float[1, 1, 64, 32] s) => (float[1, 20, 32] y, "
+      "float[1, 1, 64, 32] last) {"
+      " y, last = com.microsoft.LinearAttention <q_num_heads = 1, kv_num_heads = 1, update_rule = \"linear\", scale = "
+      "1.0> (q, k, v, s) }",
+      {floats({1, time, keys}, q), floats({1, time, keys}, std::vector<float>(time * keys, 0.0F)),
+       floats({1, time, values}, random_numbers(time * values, 4)), floats({1, 1, keys, values}, state)},
+      1);
+  double sums = 0, terms = 0;  // mean squares of the first results
+  for (std::size_t j = 0; j < values; ++j) {
+    double sum = 0;
+    for (std::size_t i = 0; i < keys; ++i) {
+      const double term = static_cast<double>(q[i]) * static_cast<double>(state[i * values + j]);
+      sum += term, terms += term * term / values;
+    }
+    sums += sum * sum / values;
+  }
+  check_size(size_of_errors(found[0], 0, values), rounding * std::sqrt(keys / 3.0 * sums + keys / 6.0 * terms));
+  double squares = 0;
+  for (const float number : state)
+    squares += static_cast<double>(number) * static_cast<double>(number) / (keys * values);
+  check_size(size_of_errors(found[1], 0, keys * values), rounding * std::sqrt(time * squares));
+}
+
+}  // namespace onnxkit::tests::running_errors
