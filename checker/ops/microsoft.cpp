@@ -25,16 +25,8 @@ void infer_skip_normalization(InferContext& context) {
   context.copy_shape(0, 3);
 }
 
-/// Decays of a, and rates of b.
-void infer_linear_attention_gate(InferContext& context) {
-  context.copy_shape(0, 0);
-  if (!context.has_output(1)) return;
-  context.set_elem(1, context.input_elem(0));
-  context.copy_shape(0, 1);
-}
-
-/// The second output is the sum that is normalised.
-void infer_skip_groups(InferContext& context) {
+/// Both outputs, as the first input.
+void infer_two_alike(InferContext& context) {
   context.copy_shape(0, 0);
   if (!context.has_output(1)) return;
   context.set_elem(1, context.input_elem(0));
@@ -381,7 +373,6 @@ void register_microsoft(InferRegistry& registry) {
        "QOrderedLayerNormalization"},
       infer_same_microsoft);
   add({"SkipLayerNormalization", "SkipSimplifiedLayerNormalization"}, infer_skip_normalization);
-  add({"LinearAttentionGate"}, infer_linear_attention_gate);
   add({"BiasDropout"}, infer_bias_dropout);
   add({"BiasSplitGelu"}, infer_bias_split_gelu);
   add({"QLinearAdd", "QLinearMul"}, infer_broadcast_microsoft<0, 3>);
@@ -403,7 +394,7 @@ void register_microsoft(InferRegistry& registry) {
   add({"QMoE"}, infer_same_microsoft, {.cost = cost::mixture_of_experts<5>});
   add({"EmbedLayerNormalization"}, infer_embed_normalization, {.inputs = {{0, Role::row, 2}, {1, Role::row, 4}}});
   add({"QEmbedLayerNormalization"}, infer_embed_normalization, {.inputs = {{0, Role::row, 2}, {1, Role::row, 4}}});
-  add({"SkipGroupNorm"}, infer_skip_groups);
+  add({"LinearAttentionGate", "SkipGroupNorm"}, infer_two_alike);
   add({"QLinearReduceMean"}, infer_quantized_mean);
   add({"GatherBlockQuantized"}, infer_gathered_blocks, {.inputs = {{1, Role::row, 0}}});
   add({"Tokenizer"}, infer_tokenizer);

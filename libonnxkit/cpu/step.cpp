@@ -97,9 +97,15 @@ StoredFloats Preparation::stored(const View& view, bool in_rows) const {
   }
   std::vector<std::byte> copy;  // of what lies askew in the file
   const auto width = static_cast<std::uintptr_t>(storage_bits(view.type) / 8);
-  if (reinterpret_cast<std::uintptr_t>(from) % width != 0) {
-    copy.assign(content.bytes().begin(), content.bytes().end());
-    from = copy.data() + view.offset * (storage_bits(view.type) / 8);
+  if (reinterpret_cast<std::uintptr_t>(from) % width != 0 && view.size() > 0) {
+    std::int64_t below = 0, above = 0;  // of the first element, in elements
+    for (std::size_t axis = 0; axis < view.rank(); ++axis) {
+      const std::int64_t reach = (view.dims[axis] - 1) * view.strides[axis];
+      (reach < 0 ? below : above) += reach;
+    }
+    const auto bytes = static_cast<std::int64_t>(width);
+    copy.assign(from + below * bytes, from + (above + 1) * bytes);
+    from = copy.data() - below * bytes;
   }
   stored.widened = row_major_floats(from, view);
   stored.strides = plan::row_major_strides(view.dims);

@@ -46,6 +46,8 @@ Unlowered lower_elementwise(LowerCall& call, Make make, std::size_t most = std::
   return std::nullopt;
 }
 
+/// x * sigmoid(alpha * x): SiLU where alpha is 1.
+Expression::Number swish_of(Expression& e, Expression::Number x, float alpha = 1);
 /// log(1 + e^x).
 Expression::Number softplus_of(Expression& e, Expression::Number x);
 /// x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3))).

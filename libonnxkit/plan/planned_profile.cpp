@@ -32,9 +32,8 @@ std::uint64_t operand_bytes(const Step& step) {
   for (const auto* views : {&step.inputs, &step.outputs})
     for (const View& view : *views) bytes += read_bytes(view);
   if (step.kind != grouped_product_step) return bytes;
-  const auto& blocks = static_cast<const GroupedProductParameters&>(*step.parameters).blocks;
   const View& matrices = step.inputs[1];
-  const std::int64_t groups = blocks ? blocks->n / step.outputs[0].dims[2] : matrices.dims[0];
+  const std::int64_t groups = groups_of(step);
   const std::int64_t idle = std::max<std::int64_t>(groups - step.inputs[2].size(), 0);
   return bytes - read_bytes(matrices) / static_cast<std::uint64_t>(groups) * static_cast<std::uint64_t>(idle);
 }

@@ -28,6 +28,11 @@ std::shared_ptr<const Parameters> ConvolutionParameters::with_elementwise(Expres
   return with(*this, &ConvolutionParameters::epilogue, std::move(other));
 }
 
+std::int64_t groups_of(const Step& grouped_product) {
+  const auto& blocks = static_cast<const GroupedProductParameters&>(*grouped_product.parameters).blocks;
+  return blocks ? blocks->n / grouped_product.outputs[0].dims[2] : grouped_product.inputs[1].dims[0];
+}
+
 void merge_operands(Step& map) {
   std::vector<View> kept;
   std::vector<std::size_t> numbers;

@@ -58,6 +58,9 @@ struct GroupedProductParameters : Parameters {
   std::string text() const override;
 };
 
+/// How many matrices a grouped product has.
+std::int64_t groups_of(const Step& grouped_product);
+
 /// As ONNX's Conv on [n, c, h, w] with the weights [m, c / groups, kh, kw]; an epilogue as of a product over the inputs from the third on.
 inline constexpr StepKind convolution_step{.name = "convolution",
                                            .reads = OperandTypes::converted,

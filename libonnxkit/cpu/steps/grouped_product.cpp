@@ -22,7 +22,7 @@ class GroupedProductKernel : public Kernel {
         choices_(step.inputs[2]),
         c_(step.outputs[0]),
         rows_(choices_.size()),
-        groups_(grouped_parameters(step).blocks ? grouped_parameters(step).blocks->n / c_.dims[2] : b_.dims[0]),
+        groups_(groups_of(step)),
         factors_(std::move(factors)),
         side_by_side_(std::min(rows_, most_rows) * (a_.dims[2] + c_.dims[2])) {
     if (factors_.empty()) own_packed_.emplace(packed_b_floats(a_.dims[2], c_.dims[2]));
@@ -111,7 +111,7 @@ std::vector<RightFactor> constant_factors(const plan::Step& step, Preparation& p
   const auto& blocks = grouped_parameters(step).blocks;
   std::vector<RightFactor> factors;
   if (!preparation.is_constant(b)) return factors;
-  const std::int64_t n = step.outputs[0].dims[2], groups = blocks ? blocks->n / n : b.dims[0];
+  const std::int64_t n = step.outputs[0].dims[2], groups = groups_of(step);
   for (std::int64_t group = 0; group < groups; ++group)
     factors.push_back(blocks ? right_factor(b, *blocks, group * n, n, preparation)
                              : right_factor(picked(b, 0, group), preparation));

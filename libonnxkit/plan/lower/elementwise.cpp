@@ -179,10 +179,7 @@ Unlowered lower_gelu(LowerCall& call) {
 
 Unlowered lower_swish(LowerCall& call) {
   return lower_elementwise(call, [&](Expression& e, const std::vector<Number>& x) -> Unlowered {
-    Number inner = x[0];
-    if (const float alpha = call.real("alpha", 1); alpha != 1)
-      inner = e.apply(Operation::multiply, inner, e.constant(e.lane(inner), alpha));
-    e.apply(Operation::multiply, x[0], e.apply(Operation::sigmoid, inner));
+    swish_of(e, x[0], call.real("alpha", 1));
     return std::nullopt;
   });
 }
@@ -225,6 +222,12 @@ Unlowered lower_identity(LowerCall& call) {
 }
 
 }  // namespace
+
+Expression::Number swish_of(Expression& e, Expression::Number x, float alpha) {
+  Number inner = x;
+  if (alpha != 1) inner = e.apply(Operation::multiply, inner, e.constant(e.lane(inner), alpha));
+  return e.apply(Operation::multiply, x, e.apply(Operation::sigmoid, inner));
+}
 
 Expression::Number tanh_gelu(Expression& e, Expression::Number x) {
   const auto constant = [&](double value) { return e.constant(e.lane(x), value); };

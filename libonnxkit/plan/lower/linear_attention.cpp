@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "libonnxkit/plan/attend.h"
+#include "libonnxkit/plan/elementwise.h"
 
 namespace onnxkit::plan {
 namespace {
@@ -120,8 +121,7 @@ Unlowered lower_causal_conv(LowerCall& call) {
     sum = e.apply(Operation::add, *sum, next(reshaped(call.as_real(call.input(bias)), {1, channels, 1})));
   }
   const std::string_view activation = call.string("activation");
-  if (activation == "silu" || activation == "swish")
-    e.apply(Operation::multiply, *sum, e.apply(Operation::sigmoid, *sum));
+  if (activation == "silu" || activation == "swish") swish_of(e, *sum);
   const View y = call.make_like(ElementType::float32, now.dims, now);
   call.emit_map(e, std::move(inputs), y);
   const auto as_given = [&](const View& x, std::size_t output) {

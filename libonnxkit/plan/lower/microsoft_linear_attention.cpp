@@ -41,9 +41,8 @@ Unlowered lower_gated_rms_norm(LowerCall& call) {
   call.emit(normalize_step, {rows, scale}, {normalized}, parameters);
   Expression e;
   const Number number = e.input(0, Lane::f32), given = e.input(1, Lane::f32);
-  const Number open = e.apply(Operation::sigmoid, given);
-  e.apply(Operation::multiply, number,
-          call.string("activation") == "sigmoid" ? open : e.apply(Operation::multiply, given, open));
+  const bool is_sigmoid = call.string("activation") == "sigmoid";
+  e.apply(Operation::multiply, number, is_sigmoid ? e.apply(Operation::sigmoid, given) : swish_of(e, given));
   give(call, mapped(call, e, {reshaped(normalized, x.dims), gate}, ElementType::float32, x.dims));
   return std::nullopt;
 }

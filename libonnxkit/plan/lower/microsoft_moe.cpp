@@ -127,11 +127,6 @@ Biased biased(LowerCall& call, const View& x, const ExpertLayer& layer, const Vi
   return {sums, reshaped(chosen_rows(call, *layer.bias, choices), sums.dims)};
 }
 
-Number silu(Expression& e, Number x, float steepness = 1) {
-  const Number steep = steepness == 1 ? x : e.apply(Operation::multiply, x, e.constant(Lane::f32, steepness));
-  return e.apply(Operation::multiply, x, e.apply(Operation::sigmoid, steep));
-}
-
 /// Even results are gates, odd ones what they let through; both within swiglu_limit.
 View gated(LowerCall& call, const Biased& x) {
   const std::int64_t count = x.sums.dims[2] / 2;
@@ -145,7 +140,7 @@ View gated(LowerCall& call, const Biased& x) {
     other = e.apply(Operation::minimum, e.apply(Operation::maximum, other, least), most);
   }
   const Number let = e.apply(Operation::add, other, e.constant(Lane::f32, call.real("activation_beta", 0)));
-  e.apply(Operation::multiply, silu(e, gate, call.real("activation_alpha", 1)), let);
+  e.apply(Operation::multiply, swish_of(e, gate, call.real("activation_alpha", 1)), let);
   return mapped(call, e, std::move(inputs), ElementType::float32, {x.sums.dims[0], x.sums.dims[1], count});
 }
 
@@ -158,7 +153,7 @@ View activated(LowerCall& call, const Biased& x) {
   if (name == "relu") {
     e.apply(Operation::maximum, sum, e.constant(Lane::f32, 0));
   } else if (name == "silu") {
-    silu(e, sum);
+    swish_of(e, sum);
   } else if (name == "gelu") {
     tanh_gelu(e, sum);
   } else {

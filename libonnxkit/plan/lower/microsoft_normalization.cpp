@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "libonnxkit/plan/compose.h"
+#include "libonnxkit/plan/elementwise.h"
 
 namespace onnxkit::plan {
 namespace {
@@ -175,8 +175,7 @@ Unlowered give_groups(LowerCall& call, const View& x) {
   if (!y) return "channels that do not share groups evenly, or scales of other sizes";
   if (call.integer("activation") == 1) {
     Expression e;
-    const Number number = e.input(0, Lane::f32);
-    e.apply(Operation::multiply, number, e.apply(Operation::sigmoid, number));
+    swish_of(e, e.input(0, Lane::f32));
     const View swished = call.make_like(ElementType::float32, y->dims, *y);
     call.emit_map(e, {*y}, swished);
     y = swished;

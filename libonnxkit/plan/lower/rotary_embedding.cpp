@@ -33,6 +33,14 @@ std::optional<View> positions_of_rows(LowerCall& call, std::int64_t batch, std::
                 ElementType::int64, {batch, rows});
 }
 
+/// The heads turned, under the sizes of the input.
+Unlowered give_turned(LowerCall& call, const Dims& dims, const View& heads, const std::optional<Angles>& angles) {
+  if (!angles || 2 * angles->cosines.dims[3] > heads.dims[3]) return "caches of other sizes";
+  const View result = turned(call, heads, *angles, call.integer("interleaved") != 0);
+  call.set_output(0, dims.size() == 4 ? result : reshaped_or_copied(call, permuted(result, heads_before_rows), dims));
+  return std::nullopt;
+}
+
 Unlowered lower_rotary_embedding(LowerCall& call) {
   const View x = call.as_real(call.input(Rotary::x));
   if (x.size() == 0) return "without elements";
@@ -41,10 +49,7 @@ Unlowered lower_rotary_embedding(LowerCall& call) {
   const auto positions = positions_of_rows(call, heads->dims[0], heads->dims[2]);
   if (!positions) return "positions of other sizes";
   const auto angles = angles_at(call, Rotary::cosine_cache, Rotary::sine_cache, *positions);
-  if (!angles || 2 * angles->cosines.dims[3] > heads->dims[3]) return "caches of other sizes";
-  const View result = turned(call, *heads, *angles, call.integer("interleaved") != 0);
-  call.set_output(0, x.rank() == 4 ? result : reshaped_or_copied(call, permuted(result, heads_before_rows), x.dims));
-  return std::nullopt;
+  return give_turned(call, x.dims, *heads, angles);
 }
 
 /// Parts of the angles at positions in time, height and width, one behind the other, or those of height and width in the second and third of three.
@@ -93,10 +98,7 @@ Unlowered lower_multimodal_rotary_embedding(LowerCall& call) {
   if (!heads) return "heads of other sizes";
   if (call.input_dims(Rotary::positions) != Dims{3, heads->dims[0], heads->dims[2]}) return "positions of other sizes";
   const auto angles = angles_of_streams(call, call.input(Rotary::positions));
-  if (!angles || 2 * angles->cosines.dims[3] > heads->dims[3]) return "caches of other sizes";
-  const View result = turned(call, *heads, *angles, call.integer("interleaved") != 0);
-  call.set_output(0, x.rank() == 4 ? result : reshaped_or_copied(call, permuted(result, heads_before_rows), x.dims));
-  return std::nullopt;
+  return give_turned(call, x.dims, *heads, angles);
 }
 
 }  // namespace

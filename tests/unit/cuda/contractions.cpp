@@ -213,24 +213,6 @@ std::int64_t attention_faults(const HostStep& one) {
   return faults;
 }
 
-template <class Faults>
-void check(std::vector<HostStep>& steps, Faults faults) {
-  HostProgram program;
-  for (HostStep& one : steps) {
-    REQUIRE(one.error == "");
-    program.add(one);
-  }
-  REQUIRE(program.compile() == "");
-  for (HostStep& one : steps) {
-    CAPTURE(one.launches[0].text);
-    REQUIRE(program.run(one) == "");
-    CHECK(faults(one) == 0);
-    HostStep again = one;
-    REQUIRE(program.run(again, true) == "");
-    CHECK(again.memory == one.memory);
-  }
-}
-
 }  // namespace
 
 TEST_CASE("generated products in all types and orders, with batches and epilogues") {
@@ -249,7 +231,7 @@ TEST_CASE("generated products in all types and orders, with batches and epilogue
     }
     steps.push_back(random_product(random, shape.leading, shape.m, shape.n, shape.k, ElementType::int64, false));
   }
-  check(steps, product_faults);
+  check_steps(steps, product_faults);
 }
 
 TEST_CASE("generated products of all tile sizes") {
@@ -258,7 +240,7 @@ TEST_CASE("generated products of all tile sizes") {
   steps.push_back(random_product(random, {130}, 100, 60, 18, ElementType::float32, true));
   steps.push_back(random_product(random, {}, 520, 1040, 33, ElementType::float32, false));
   steps.push_back(random_product(random, {140}, 64, 64, 20, ElementType::float64, false));
-  check(steps, product_faults);
+  check_steps(steps, product_faults);
 }
 
 TEST_CASE("generated products of few rows or columns read the other factor along either axis") {
@@ -299,7 +281,7 @@ TEST_CASE("generated products of few rows or columns read the other factor along
       random.fill(steps.back(), false);
     }
   }
-  check(steps, product_faults);
+  check_steps(steps, product_faults);
 }
 
 TEST_CASE("generated convolutions of one to three axes, in groups and depthwise") {
@@ -313,7 +295,7 @@ TEST_CASE("generated convolutions of one to three axes, in groups and depthwise"
     steps.push_back(random_convolution(random, axes, groups, groups == 3 ? 1 : in_channels, 1 + random.below(6), size,
                                        type, i % 2 == 0));
   }
-  check(steps, convolution_faults);
+  check_steps(steps, convolution_faults);
 }
 
 TEST_CASE("generated depthwise convolutions with an infinite weight over padding") {
@@ -353,7 +335,7 @@ TEST_CASE("generated convolutions of all tile sizes") {
   std::vector<HostStep> steps;
   steps.push_back(random_convolution(random, 2, 1, 16, 60, 95, ElementType::float32, true));
   steps.push_back(random_convolution(random, 2, 2, 3, 50, 80, ElementType::float32, false));
-  check(steps, convolution_faults);
+  check_steps(steps, convolution_faults);
 }
 
 TEST_CASE("generated attention with masks, causal, with shared keys, of any size") {
@@ -372,7 +354,7 @@ TEST_CASE("generated attention with masks, causal, with shared keys, of any size
         steps.push_back(random_attention(random, shape.q, shape.sharing, shape.keys, shape.values, type, has_mask));
     }
   }
-  check(steps, attention_faults);
+  check_steps(steps, attention_faults);
 }
 
 }  // namespace onnxkit::tests::cuda_contractions

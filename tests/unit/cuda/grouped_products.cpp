@@ -73,17 +73,7 @@ TEST_CASE("generated kernels multiply each row by the matrix that it chooses") {
           random_grouped_product(random, shape, ElementType::float32, ElementType::float16, true, is_transposed));
     }
   }
-  HostProgram program;
-  for (HostStep& one : steps) {
-    REQUIRE(one.error == "");
-    program.add(one);
-  }
-  REQUIRE(program.compile() == "");
-  for (HostStep& one : steps) {
-    CAPTURE(one.launches[0].text);
-    REQUIRE(program.run(one) == "");
-    CHECK(grouped_product_faults(one) == 0);
-  }
+  check_steps(steps, grouped_product_faults);
 }
 
 TEST_CASE("generated grouped products tell of matrices that are not there") {

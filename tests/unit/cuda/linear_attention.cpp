@@ -123,17 +123,7 @@ TEST_CASE("generated linear attention with heads that are shared, with and witho
       }
     }
   }
-  HostProgram program;
-  for (HostStep& one : steps) {
-    REQUIRE(one.error == "");
-    program.add(one);
-  }
-  REQUIRE(program.compile() == "");
-  for (HostStep& one : steps) {
-    CAPTURE(one.launches[0].text);
-    REQUIRE(program.run(one) == "");
-    CHECK(linear_attention_faults(one) == 0);
-  }
+  check_steps(steps, linear_attention_faults);
 }
 
 TEST_CASE("a state of more keys than threads hold is refused") {

@@ -1,5 +1,7 @@
 #include "tests/unit/cuda/random_steps.h"
 
+#include <doctest/doctest.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -57,6 +59,23 @@ void Random::fill(HostStep& step, bool specials) {
         std::memcpy(bytes.data() + i * width, &number, width);
       }
     }
+  }
+}
+
+void check_steps(std::vector<HostStep>& steps, std::int64_t (*faults)(const HostStep& one)) {
+  HostProgram program;
+  for (HostStep& one : steps) {
+    REQUIRE(one.error == "");
+    program.add(one);
+  }
+  REQUIRE(program.compile() == "");
+  for (HostStep& one : steps) {
+    CAPTURE(one.launches[0].text);
+    HostStep again = one;
+    REQUIRE(program.run(one) == "");
+    CHECK(faults(one) == 0);
+    REQUIRE(program.run(again, true) == "");
+    CHECK(again.memory == one.memory);
   }
 }
 
