@@ -12,6 +12,9 @@ namespace onnxkit::plan {
 /// Of a matrix that a lowering makes, beside those of the model: 32 MiB of float32.
 inline constexpr std::int64_t most_matrix_elements = std::int64_t{1} << 23;
 
+/// Orders of axes that bring [n, c, h, w] to [n, h, w, c], and back.
+inline constexpr std::int64_t channels_behind[] = {0, 2, 3, 1}, channels_second[] = {0, 3, 1, 2};
+
 /// Negative axes count from the end. Throws Misfit outside of the axes.
 std::size_t counted_axis(std::int64_t axis, std::size_t rank);
 

@@ -156,6 +156,17 @@ struct AttentionParameters : Parameters {
 /// output = data taken at integer positions along one axis: inputs data [outer, n, inner] and a list of positions, of which negative ones count from the end; output [outer, positions, inner].
 inline constexpr StepKind gather_step{.name = "gather", .reads = OperandTypes::any, .writes = OperandTypes::any};
 
+/// Sums of rows that the run chooses, times weights: output[i, p, j] = sum over t of weights[i, p, t] * data[i, positions[i, p, t], j], or the greatest
+/// of these terms. A negative position is no row, one behind the last row ends the run with an error; a point without rows is 0. Inputs: data
+/// [outer, rows, columns], positions of int64 and weights [outer, points, taps]; output [outer, points, columns]. Data, weights and output are all
+/// float32 or all float64.
+inline constexpr StepKind weighted_gather_step{
+    .name = "weighted_gather", .reads = OperandTypes::any, .writes = OperandTypes::any, .first_exact_input = 1};
+struct WeightedGatherParameters : Parameters {
+  bool takes_greatest = false;
+  std::string text() const override { return takes_greatest ? "greatest" : ""; }
+};
+
 /// output = data with updates at integer positions along its first axis: inputs data [n, inner], positions [count] of int64, updates [count, inner];
 /// output as data. Updates come one after the other: the last one stays, or each is combined with what is there. A position outside the axis, of
 /// which negative ones count from the end, ends the run with an error. All in row-major order; data, updates and output of one stored type.

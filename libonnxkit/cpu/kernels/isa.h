@@ -104,6 +104,7 @@ struct Isa {
   std::int64_t (*attention_scratch)(const Attention& attention);
   void (*attend)(const Attention& attention, float* scratch);
   void (*linear_attend)(const LinearAttention& attention);
+  bool (*weighted_gather)(const WeightedGather& gather);
 };
 
 extern const Isa isa_baseline;

@@ -228,6 +228,23 @@ struct LinearAttention {
 };
 void linear_attend(const LinearAttention& attention, const Isa& isa = best_isa());
 
+/// Points that are sums of rows, as plan::weighted_gather_step computes them. Tap t of point p is at positions + p * position_stride + t *
+/// position_tap_stride, its weight likewise.
+struct WeightedGather {
+  const float* data = nullptr;
+  std::int64_t rows = 0, row_stride = 0, column_stride = 1;
+  const std::int64_t* positions = nullptr;
+  std::int64_t position_stride = 0, position_tap_stride = 0;
+  const float* weights = nullptr;
+  std::int64_t weight_stride = 0, weight_tap_stride = 0;
+  std::int64_t points = 0, taps = 0, columns = 0;
+  float* y = nullptr;
+  std::int64_t y_stride = 0, y_column_stride = 1;
+  bool takes_greatest = false;
+};
+/// On the calling thread. False where a position is behind the last row.
+bool weighted_gather(const WeightedGather& gather, const Isa& isa = best_isa());
+
 /// Floats of scratch that attend() needs, for each thread.
 std::int64_t attention_scratch_floats(const Attention& attention, const Isa& isa = best_isa());
 /// On the calling thread; the caller divides heads among threads. A row of which every key is masked by -infinity becomes zeros.

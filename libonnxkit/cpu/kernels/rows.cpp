@@ -140,4 +140,6 @@ void attend(const Attention& attention, float* scratch, const Isa& isa) { isa.at
 
 void linear_attend(const LinearAttention& attention, const Isa& isa) { isa.linear_attend(attention); }
 
+bool weighted_gather(const WeightedGather& gather, const Isa& isa) { return isa.weighted_gather(gather); }
+
 }  // namespace onnxkit::cpu

@@ -104,7 +104,6 @@ Unlowered lower_quantized_global_average_pool(LowerCall& call) {
 
 // ---- AveragePool
 
-constexpr std::int64_t channels_second[] = {0, 3, 1, 2}, channels_behind[] = {0, 2, 3, 1};
 constexpr std::int64_t line_channels_second[] = {0, 2, 1};
 
 /// How many places of each window lie between `first` and `last`, along one axis of `count` windows.

@@ -1,8 +1,7 @@
-// GridSample and AffineGrid: positions and weights in maps, the neighbours of all positions in one gather of pixels.
-#include <algorithm>
+// GridSample and AffineGrid: the elements that positions take, and their weights, in maps; sums of pixels by weights.
 #include <limits>
 
-#include "libonnxkit/plan/compose.h"
+#include "libonnxkit/plan/samples.h"
 
 namespace onnxkit::plan {
 namespace {
@@ -69,10 +68,21 @@ Unlowered lower_affine_grid(LowerCall& call) {
 
 enum class Beyond : std::uint8_t { zeros, border, reflection };
 
+enum class SampleMode : std::uint8_t { nearest, linear, cubic };
+
 struct SampleRules {
-  bool is_nearest = false, aligns_corners = false;
+  SampleMode mode = SampleMode::linear;
+  bool aligns_corners = false;
   Beyond beyond = Beyond::zeros;
 };
+
+/// Along one axis.
+std::int64_t taps_of(SampleMode mode) { return mode == SampleMode::nearest ? 1 : mode == SampleMode::linear ? 2 : 4; }
+
+Number is_finite(Expression& e, Number x) {
+  return e.apply(Operation::less, e.apply(Operation::absolute, x),
+                 e.constant(Lane::f64, std::numeric_limits<double>::infinity()));
+}
 
 /// From -1 to 1 as a position among `size` elements.
 Number among_elements(Expression& e, Number normalized, std::int64_t size, const SampleRules& rules) {
@@ -85,186 +95,161 @@ Number among_elements(Expression& e, Number normalized, std::int64_t size, const
   return e.apply(Operation::divide, e.apply(Operation::subtract, scaled, number(1)), number(2));
 }
 
-struct Neighbour {
-  Number at, is_there;  ///< i64
-};
-
-/// The element that stands for an integral position, maybe outside of the axis; 0 where none does.
-Neighbour element_for(Expression& e, Number at, std::int64_t size, const SampleRules& rules) {
+/// The element that stands for an integral position, maybe outside of the axis; -1 where none does.
+Number element_for(Expression& e, Number at, std::int64_t size, const SampleRules& rules) {
   const auto number = [&](double value) { return e.constant(Lane::f64, value); };
   const auto last = static_cast<double>(size - 1);
   const Number is_inside = e.apply(Operation::logical_and, e.apply(Operation::less_or_equal, number(0), at),
                                    e.apply(Operation::less_or_equal, at, number(last)));
+  if (rules.beyond == Beyond::zeros) return e.apply(Operation::select, is_inside, at, number(-1));
   const auto within = [&](Number x) {
     return e.apply(Operation::minimum, e.apply(Operation::maximum, x, number(0)), number(last));
   };
-  Number is_there = is_inside, place = at;
-  if (rules.beyond != Beyond::zeros) {
-    const Number distance = e.apply(Operation::absolute, at);
-    is_there = e.apply(Operation::less, distance, number(std::numeric_limits<double>::infinity()));
-    if (rules.beyond == Beyond::reflection) {
-      // Mirrors are the centres of the outer elements, or their outer edges.
-      const double low = rules.aligns_corners ? 0 : -0.5, span = rules.aligns_corners ? last : last + 1;
-      if (span == 0) {
-        place = number(0);
-      } else {
-        const Number from_low = e.apply(Operation::absolute, e.apply(Operation::subtract, at, number(low)));
-        const Number rest = e.apply(Operation::floating_modulo, from_low, number(2 * span));
-        const Number turned = e.apply(Operation::minimum, rest, e.apply(Operation::subtract, number(2 * span), rest));
-        const Number mirrored = within(e.apply(Operation::add, number(low), turned));
-        place = e.apply(Operation::select, is_inside, at, mirrored);
-      }
+  Number place = within(at);
+  if (rules.beyond == Beyond::reflection) {
+    // Mirrors are the centres of the outer elements, or their outer edges.
+    const double low = rules.aligns_corners ? 0 : -0.5, span = rules.aligns_corners ? last : last + 1;
+    if (span == 0) {
+      place = number(0);
     } else {
-      place = within(at);
+      const Number from_low = e.apply(Operation::absolute, e.apply(Operation::subtract, at, number(low)));
+      const Number rest = e.apply(Operation::floating_modulo, from_low, number(2 * span));
+      const Number turned = e.apply(Operation::minimum, rest, e.apply(Operation::subtract, number(2 * span), rest));
+      place = e.apply(Operation::select, is_inside, at, within(e.apply(Operation::add, number(low), turned)));
     }
   }
-  place = e.apply(Operation::select, is_there, place, number(0));
-  return {e.convert(place, Lane::i64), is_there};
+  return e.apply(Operation::select, is_finite(e, at), place, number(-1));
 }
 
-struct SampledImage {
-  View pixels;           ///< [n * h * w + 1, c], zeros in the last row
-  Dims sizes;            ///< h, w, or of more or fewer axes
-  View grid;             ///< [n, points, axes], the innermost axis first
-  std::int64_t corners;  ///< neighbours along an axis
-  SampleRules rules;
-
-  std::size_t axes() const { return sizes.size(); }
-};
-
-enum class Found : std::uint8_t { place, weight };
-
-/// Of each neighbour [corners, corners, ..., n, points] its pixel, the one behind all of them where there is none, or its weight.
-View of_neighbours(LowerCall& call, const SampledImage& image, Found what) {
-  const Dims points = {image.grid.dims[0], image.grid.dims[1]};
-  Dims dims(image.axes(), image.corners);
-  dims.insert(dims.end(), points.begin(), points.end());
-  Expression e;
-  std::vector<View> inputs;
-  const auto next = [&](const View& view) {
-    inputs.push_back(view);
-    return e.convert(e.input(inputs.size() - 1, lane_of(view.type)),
-                     what == Found::place && lane_of(view.type) == Lane::i64 ? Lane::i64 : Lane::f64);
+/// What Keys' cubic convolution with a = -0.75 gives to the elements at distances 1 + t, t, 1 - t and 2 - t.
+Number cubic_weight(Expression& e, Number t, Number tap) {
+  constexpr double a = -0.75;
+  const auto number = [&](double value) { return e.constant(Lane::f64, value); };
+  const Number x =
+      e.apply(Operation::absolute, e.apply(Operation::subtract, t, e.apply(Operation::subtract, tap, number(1))));
+  const auto polynomial = [&](double cube, double square, double linear, double constant) {
+    Number sum = e.apply(Operation::add, e.apply(Operation::multiply, number(cube), x), number(square));
+    sum = e.apply(Operation::add, e.apply(Operation::multiply, sum, x), number(linear));
+    return e.apply(Operation::add, e.apply(Operation::multiply, sum, x), number(constant));
   };
-  std::optional<Number> result;
-  if (what == Found::place) result = next(positions_along(call, dims, image.axes()));
-  std::optional<Number> are_there;
-  for (std::size_t axis = 0; axis < image.axes(); ++axis) {
-    const View coordinate = picked(image.grid, 2, static_cast<std::int64_t>(image.axes() - 1 - axis));
-    const Number at = among_elements(e, next(coordinate), image.sizes[axis], image.rules);
-    const bool is_nearest = image.rules.is_nearest;
-    const Number first = e.apply(is_nearest ? Operation::round_half_even : Operation::floor, at);
-    std::optional<Number> corner;
-    if (!is_nearest) {
-      inputs.push_back(positions_along(call, dims, axis));
-      corner = e.convert(e.input(inputs.size() - 1, Lane::i64), Lane::f64);
-    }
-    Number term = 0;
-    if (what == Found::weight) {
-      const Number rest = e.apply(Operation::subtract, at, first), one = e.constant(Lane::f64, 1);
-      const Number is_low = e.apply(Operation::equal, *corner, e.constant(Lane::f64, 0));
-      term = e.apply(Operation::select, is_low, e.apply(Operation::subtract, one, rest), rest);
-      result = result ? e.apply(Operation::multiply, *result, term) : term;
-      continue;
-    }
-    const Neighbour found =
-        element_for(e, corner ? e.apply(Operation::add, first, *corner) : first, image.sizes[axis], image.rules);
-    are_there = are_there ? e.apply(Operation::logical_and, *are_there, found.is_there) : found.is_there;
-    const Number scaled = e.apply(Operation::multiply, *result, e.integer(image.sizes[axis]));
-    result = e.apply(Operation::add, scaled, found.at);
-  }
-  if (what == Found::place) e.apply(Operation::select, *are_there, *result, e.integer(image.pixels.dims[0] - 1));
-  const ElementType stored = what == Found::place ? ElementType::int64 : wide_type(image.pixels.type);
-  if (what == Found::weight) e.convert(*result, lane_of(stored));
-  return mapped(call, e, std::move(inputs), stored, dims);
+  const Number near = polynomial(a + 2, -(a + 3), 0, 1), far = polynomial(a, -5 * a, 8 * a, -4 * a);
+  const Number is_near = e.apply(Operation::logical_and, e.apply(Operation::less_or_equal, number(1), tap),
+                                 e.apply(Operation::less_or_equal, tap, number(2)));
+  return e.apply(Operation::select, is_near, near, far);
 }
 
-/// 512 MiB of gathered neighbours.
-constexpr std::int64_t most_sampled = std::int64_t{1} << 27;
+/// The taps of a point along one axis. Beyond all numbers the place is any, since the weight is NaN.
+Number write_grid_tap(Expression& e, Number coordinate, Number number_of_tap, TapPart part, std::int64_t size,
+                      const SampleRules& rules) {
+  const auto number = [&](double value) { return e.constant(Lane::f64, value); };
+  const Number at = among_elements(e, coordinate, size, rules);
+  if (rules.mode == SampleMode::nearest) {
+    if (part == TapPart::weight) return number(1);
+    return element_for(e, e.apply(Operation::round_half_even, at), size, rules);
+  }
+  const Number tap = e.convert(number_of_tap, Lane::f64), low = e.apply(Operation::floor, at);
+  if (part == TapPart::place) {
+    const Number first = rules.mode == SampleMode::cubic ? e.apply(Operation::subtract, low, number(1)) : low;
+    const Number element = element_for(e, e.apply(Operation::add, first, tap), size, rules);
+    return e.apply(Operation::select, is_finite(e, at), element, number(0));
+  }
+  const Number rest = e.apply(Operation::subtract, at, low);
+  if (rules.mode == SampleMode::cubic) return cubic_weight(e, rest, tap);
+  return e.apply(Operation::select, e.apply(Operation::equal, tap, number(0)),
+                 e.apply(Operation::subtract, number(1), rest), rest);
+}
 
 SampleRules rules_of(const LowerCall& call) {
-  const auto beyond = call.string("padding_mode");
-  return {.is_nearest = call.string("mode") == "nearest",
+  const auto mode = call.string("mode"), beyond = call.string("padding_mode");
+  return {.mode = mode == "nearest"                      ? SampleMode::nearest
+                  : mode == "cubic" || mode == "bicubic" ? SampleMode::cubic
+                                                         : SampleMode::linear,
           .aligns_corners = call.integer("align_corners") != 0,
           .beyond = beyond == "border"       ? Beyond::border
                     : beyond == "reflection" ? Beyond::reflection
                                              : Beyond::zeros};
 }
 
-Unlowered unsampled(LowerCall& call, const View& x, const View& grid) {
-  const auto mode = call.string("mode");
-  if (mode == "cubic" || mode == "bicubic") return "cubic samples have many neighbours";
+Unlowered unsampled(LowerCall& call, const View& x, const View& grid, const SampleRules& rules) {
   if (!has_lane(x.type) || !has_lane(grid.type)) return "elements cannot be computed";
-  if (mode != "nearest" && lane_of(x.type) == Lane::i64) return "only for real numbers";
+  if (rules.mode != SampleMode::nearest && lane_of(x.type) == Lane::i64) return "only for real numbers";
   if (x.rank() < 3 || x.rank() > 5 || x.size() == 0 || element_count(call.output_dims(0)) == 0)
     return "without elements or of many axes";
   if (grid.rank() != x.rank() || grid.dims[0] != x.dims[0] ||
       grid.dims.back() != static_cast<std::int64_t>(x.rank()) - 2)
     return "the grid does not fit";
-  return std::nullopt;
+  std::int64_t taps = 1;
+  for (std::size_t i = 2; i < x.rank(); ++i) taps *= taps_of(rules.mode);
+  return many_taps(taps, grid.size() / grid.dims.back());
 }
 
-/// As SampledImage has them.
-View pixels_of(LowerCall& call, const View& x) {
-  const std::int64_t channels = x.dims[1], count = x.size() / channels;
-  Dims last = {0};
-  for (std::size_t i = 2; i < x.rank(); ++i) last.push_back(static_cast<std::int64_t>(i));
-  last.push_back(1);
-  const View turned = permuted(x, last), pixels = call.make(x.type, {count + 1, channels});
-  call.emit_copy(turned, reshaped(sliced(pixels, 0, 0, 1, count), turned.dims));
-  fill(call, sliced(pixels, 0, count, 1, 1), 0);
-  return pixels;
+/// Pixels of an image [n, c, ...] as rows [n, pixels, c]: where they lie, or copied where that is faster.
+View pixels_of(LowerCall& call, const View& x, bool copies) {
+  Dims order = {0};
+  for (std::size_t i = 2; i < x.rank(); ++i) order.push_back(static_cast<std::int64_t>(i));
+  order.push_back(1);
+  const View turned = permuted(x, order);
+  const Dims dims = {x.dims[0], x.size() / (x.dims[0] * x.dims[1]), x.dims[1]};
+  if (!copies)
+    if (auto rows = try_reshaped(turned, dims)) return *rows;
+  return reshaped(call.contiguous(turned), dims);
 }
 
-/// The sum of taps [corners, n, points, c] by the weights of their neighbours.
-View weighted_sum(LowerCall& call, const SampledImage& image, const View& taps) {
-  Dims each = taps.dims;
-  each.back() = 1;
-  const View weights = reshaped(of_neighbours(call, image, Found::weight), each);
+/// Of integers and the like, which are taken as they are: with a row of zeros for what is outside.
+View nearest_pixels(LowerCall& call, const View& pixels, const View& places) {
+  const std::int64_t batches = pixels.dims[0], rows = pixels.dims[1], channels = pixels.dims[2];
+  const View all = call.make(pixels.type, {batches * rows + 1, channels});
+  call.emit_copy(pixels, reshaped(sliced(all, 0, 0, 1, batches * rows), pixels.dims));
+  fill(call, sliced(all, 0, batches * rows, 1, 1), 0);
+  const Dims dims = {batches, places.size() / batches};
   Expression e;
-  std::vector<View> inputs;
-  const auto next = [&](const View& view, std::int64_t tap) {
-    inputs.push_back(picked(view, 0, tap));
-    return e.input(inputs.size() - 1, lane_of(view.type));
-  };
-  std::optional<Number> sum;
-  for (std::int64_t tap = 0; tap < taps.dims[0]; ++tap) {
-    const Number value = next(taps, tap);
-    const Number part = e.apply(Operation::multiply, value, next(weights, tap));
-    sum = sum ? e.apply(Operation::add, *sum, part) : part;
-  }
-  return mapped(call, e, std::move(inputs), taps.type, Dims(taps.dims.begin() + 1, taps.dims.end()));
+  const Number place = e.input(0, Lane::i64), batch = e.input(1, Lane::i64);
+  const Number row = e.apply(Operation::add, e.apply(Operation::multiply, batch, e.integer(rows)), place);
+  e.apply(Operation::select, e.apply(Operation::less, place, e.integer(0)), e.integer(batches * rows), row);
+  const View from = mapped(call, e, {reshaped(places, dims), positions_along(call, dims, 0)}, ElementType::int64, dims);
+  const View result = call.make(pixels.type, {1, from.size(), channels});
+  call.emit(gather_step, {reshaped(all, {1, batches * rows + 1, channels}), reshaped(from, {from.size()})}, {result});
+  return reshaped(result, {batches, dims[1], channels});
+}
+
+/// [n, points, c] of what was sampled, as the output [n, c, ...].
+void give_sampled(LowerCall& call, const View& sampled) {
+  const Dims out = call.output_dims(0);
+  constexpr std::int64_t points_behind[] = {0, 2, 1};
+  call.set_output(
+      0, stored_as(call, reshaped(permuted(sampled, points_behind), out), LowerCall::stored_type(call.output_type(0))));
 }
 
 Unlowered lower_grid_sample(LowerCall& call) {
   const View x = call.input(0), grid = call.input(1);
-  if (auto reason = unsampled(call, x, grid)) return reason;
-  const Dims out = call.output_dims(0);
-  const std::int64_t batches = x.dims[0], channels = x.dims[1], points = element_count(std::span(out).subspan(2));
-  SampledImage image;
-  image.rules = rules_of(call);
-  image.corners = image.rules.is_nearest ? 1 : 2;
-  image.sizes.assign(x.dims.begin() + 2, x.dims.end());
-  const std::int64_t corners = image.rules.is_nearest ? 1 : std::int64_t{1} << image.axes();
-  const std::int64_t rows = corners * batches * points;
-  if (rows > most_sampled / channels) return "there would be many neighbours";
-  image.pixels = pixels_of(call, x);
-  image.grid = reshaped_or_copied(call, grid, {batches, points, grid.dims.back()});
-  const View places = of_neighbours(call, image, Found::place);
-  const View gathered = call.make(x.type, {1, rows, channels});
-  Dims pixels = image.pixels.dims;
-  pixels.insert(pixels.begin(), 1);
-  call.emit(gather_step, {reshaped(image.pixels, pixels), reshaped(places, {rows})}, {gathered});
-  const View taps = reshaped(gathered, {corners, batches, points, channels});
-  const View sampled =
-      image.rules.is_nearest ? reshaped(taps, {batches, points, channels}) : weighted_sum(call, image, taps);
-  Dims shown = {batches};
-  shown.insert(shown.end(), out.begin() + 2, out.end());
-  shown.push_back(channels);
-  Dims second = {0, static_cast<std::int64_t>(x.rank()) - 1};
-  for (std::size_t i = 1; i + 1 < x.rank(); ++i) second.push_back(static_cast<std::int64_t>(i));
-  call.set_output(
-      0, stored_as(call, permuted(reshaped(sampled, shown), second), LowerCall::stored_type(call.output_type(0))));
+  const SampleRules rules = rules_of(call);
+  if (auto reason = unsampled(call, x, grid, rules)) return reason;
+  const std::int64_t batches = x.dims[0], channels = x.dims[1], count = grid.size() / (batches * grid.dims.back());
+  const bool is_real = lane_of(x.type) != Lane::i64;
+  const ElementType type = is_real ? wide_type(x.type) : x.type;
+  const SampledPoints points{.dims = {batches, count}};
+  const View coordinates = reshaped_or_copied(call, grid, {batches, count, grid.dims.back()});
+  std::vector<Taps> axes;
+  for (std::size_t axis = 0; axis + 2 < x.rank(); ++axis) {
+    const std::int64_t size = x.dims[axis + 2];
+    const View own[] = {picked(coordinates, 2, static_cast<std::int64_t>(x.rank() - 3 - axis))};
+    axes.push_back(taps_along(call, size, taps_of(rules.mode), own, points.dims, is_real ? type : ElementType::float32,
+                              [&](Expression& e, std::span<const Number> of, Number tap, TapPart part) {
+                                return write_grid_tap(e, of[0], tap, part, size, rules);
+                              }));
+  }
+  constexpr std::int64_t few_channels = 8;  // whose numbers are sampled where they lie
+  const bool is_planar = is_real && channels <= few_channels && !x.has_channels_last();
+  const View pixels = pixels_of(call, stored_as(call, x, type), !is_planar && !x.has_channels_last());
+  if (!is_real) {
+    give_sampled(call, nearest_pixels(call, pixels, joined_places(call, axes, points)));
+    return std::nullopt;
+  }
+  constexpr std::int64_t planes_behind[] = {0, 2, 1};
+  const View result = is_planar ? permuted(call.make(type, {batches, channels, count}), planes_behind)
+                                : call.make(type, {batches, count, channels});
+  sample_rows(call, pixels, axes, points, result);
+  give_sampled(call, result);
   return std::nullopt;
 }
 

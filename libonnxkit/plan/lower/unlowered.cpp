@@ -10,7 +10,7 @@ constexpr char strings[] = "strings lie in no buffer";
 constexpr char bodies[] = "bodies run on the reference as a whole";
 constexpr char random[] = "random numbers are drawn by the reference";
 constexpr char training[] = "operators of training run on the reference";
-constexpr char sampling[] = "there is no kernel that samples between elements at positions that the run tells";
+constexpr char regions[] = "the elements of a bin depend on the regions";
 constexpr char joint[] = "it is not taken apart into steps yet";
 constexpr char folded_values[] =
     "only the pass fold_constants makes its values: numbers of known size, of constant inputs";
@@ -32,7 +32,7 @@ void register_unlowered(LoweringRegistry& registry) {
       {"RegexFullMatch", "StringConcat", "StringNormalizer", "StringSplit", "TfIdfVectorizer", "ImageDecoder"});
   all(bodies, {"If", "Loop", "Scan", "SequenceMap"});
   all(random, {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"});
-  all(sampling, {"DeformConv", "MaxRoiPool", "MaxUnpool", "RoiAlign"});
+  all(regions, {"MaxRoiPool"});
   all(joint, {"BitCast", "Det", "FlexAttention", "SoftmaxCrossEntropyLoss", "Upsample"});
   for (const char* op : {"CenterCropPad", "Einsum", "MeanVarianceNormalization", "NegativeLogLikelihoodLoss",
                          "RotaryEmbedding", "SwiGLU", "TensorScatter"})
