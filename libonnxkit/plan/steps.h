@@ -244,6 +244,25 @@ struct LinearAttentionParameters : Parameters {
   std::string text() const override;
 };
 
+/// Tree ensembles: output[i, target] combines the weights of that target in the leaves in which row i ends, one leaf of each tree; 0 where none of them
+/// has the target. Inputs: rows [rows, features], the last axis side by side, of float32 or float64; constants: thresholds [nodes] of the same type,
+/// nodes [nodes, 3] of int32, roots [trees] of int32, targets [weights] of int32 and weights [weights] of float64. Output [rows, targets] of float64.
+/// A node is its kind (TreeKind) and where it goes on when the comparison of its feature with its threshold holds, and when not; a leaf is its kind,
+/// its first weight, and the one behind its last. Paths end, and all indices are within what they count.
+inline constexpr StepKind tree_ensemble_step{
+    .name = "tree_ensemble", .first_exact_input = 0, .has_exact_outputs = true, .narrowed_constants = 0};
+struct TreeEnsembleParameters : Parameters {
+  Reduction reduction = Reduction::sum;  ///< not product; a mean is that over all trees
+  std::string text() const override;
+};
+/// Of a node: feature * 16 + comparison, and 8 where a feature that is NaN goes on as if the comparison held.
+struct TreeKind {
+  static constexpr std::int32_t leq = 0, lt = 1, gte = 2, gt = 3, eq = 4, neq = 5, leaf = 7, comparison = 7,
+                                nan_holds = 8;
+  static constexpr int feature_shift = 4;
+  static constexpr std::int64_t most_features = std::int64_t{1} << 27;
+};
+
 class ControlFlow;
 
 /// A node on the kernel of the reference. Outputs may be slots.

@@ -108,6 +108,12 @@ std::string ReduceParameters::text() const {
   return names[static_cast<std::size_t>(reduction)];
 }
 
+std::string TreeEnsembleParameters::text() const {
+  ReduceParameters named;
+  named.reduction = reduction;
+  return named.text();
+}
+
 std::string ScatterParameters::text() const {
   constexpr const char* names[] = {"replace", "add", "multiply", "maximum", "minimum"};
   return names[static_cast<std::size_t>(combination)];

@@ -74,7 +74,7 @@ std::optional<BinaryVotes> binary_votes(const TreeEnsemble& trees, std::size_t c
   if (classes != 2) return std::nullopt;
   std::set<std::uint32_t> named;
   bool all_positive = true;
-  for (const TreeVote& vote : trees.votes) {
+  for (const spec::TreeVote& vote : trees.votes) {
     named.insert(vote.target);
     all_positive = all_positive && vote.weight >= 0;
   }
