@@ -147,9 +147,10 @@ class OperatorRule {
       return;
     }
     if (spec::newest_opset(domain) == 0) {
+      const std::string_view help = spec::help_for_domain(domain);
       context_.warning("unchecked-operator", location,
                        fmt::format("unknown operator {}: values that depend on it are not checked", op), {}, {},
-                       "--schemas FILE adds operators of other domains");
+                       help.empty() ? "--schemas FILE adds operators of other domains" : std::string(help));
       return;
     }
     const auto names = context_.table.operators(domain);

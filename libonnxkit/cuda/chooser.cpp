@@ -29,8 +29,8 @@ class KernelCall : public LibraryCall {
       pointers.push_back(&launch);
       call->operands_.insert(call->operands_.end(), launch.operands.begin(), launch.operands.end());
     }
-    const std::vector<std::string_view> kinds(pointers.size(), step.kind.name);
-    auto kernels = make_kernels(maker, pointers, kinds);
+    const std::vector<const plan::Step*> steps(pointers.size(), &step);
+    auto kernels = make_kernels(maker, pointers, steps);
     if (!kernels) return kernels.error();
     call->kernels_ = *std::move(kernels);
     return std::unique_ptr<LibraryCall>(std::move(call));
@@ -55,7 +55,7 @@ class KernelCall : public LibraryCall {
       for (void*& pointer : pointers) parameters.push_back(&pointer);
       const Driver& driver = device_->driver();
       const DriverStatus status =
-          driver->launch_kernel(kernels_.by_launch[i], launch.blocks, 1, 1, launch.threads, 1, 1, 0,
+          driver->launch_kernel(kernels_.by_launch[i].function, launch.blocks, 1, 1, launch.threads, 1, 1, 0,
                                 static_cast<DriverStream>(stream), parameters.data(), nullptr);
       if (auto launched = driver.check(status, "launching a kernel"); !launched) return launched;
     }

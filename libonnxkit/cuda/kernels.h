@@ -9,18 +9,18 @@
 #include <vector>
 
 #include "libonnxkit/cuda/device.h"
+#include "libonnxkit/cuda/kernel_store.h"
 #include "libonnxkit/cuda/libraries/nvrtc.h"
 #include "libonnxkit/cuda/step.h"
 
 namespace onnxkit::cuda {
 
-/// The kernels of a plan as one program: launches of equal text share one.
+/// Kernels as one program.
 struct KernelProgram {
   std::string text;
-  std::vector<std::string> names;      ///< of the kernels, in the order of the text
-  std::vector<std::size_t> by_launch;  ///< which kernel each launch runs
+  std::vector<std::string> names;  ///< of the kernels, in the order of the text
 };
-KernelProgram join_kernels(std::span<const Launch* const> launches);
+KernelProgram join_kernels(std::span<const KernelSource> sources);
 
 /// Code on disk, by what it was made from. Files of other processes and damaged ones do no harm: what is not whole is made again.
 class CodeCache {
@@ -53,15 +53,21 @@ struct KernelMaker {
   CodeCache cache;
 };
 
+/// What a launch runs.
+struct LaunchedKernel {
+  DriverFunction function = nullptr;
+  std::vector<std::int64_t> numbers = {};  ///< parameters behind all others
+};
+
 struct Kernels {
-  LoadedModule loaded;
-  std::vector<DriverFunction> by_launch;
+  std::vector<std::shared_ptr<const LoadedModule>> loaded = {};
+  std::vector<LaunchedKernel> by_launch = {};
   std::string note = {};  ///< why the code could not be kept
 };
 
-/// Called while the device is current. `kinds` of the steps that the launches belong to, which an error names. Errors: device-failed, with the
-/// compiler's log; out-of-memory.
+/// Called while the device is current. `steps` are those that the launches belong to; an error names the kind. `store`: kernels of other plans; null:
+/// all are compiled. Errors: device-failed, with the compiler's log; out-of-memory.
 Result<Kernels> make_kernels(const KernelMaker& maker, std::span<const Launch* const> launches,
-                             std::span<const std::string_view> kinds);
+                             std::span<const plan::Step* const> steps, KernelStore* store = nullptr);
 
 }  // namespace onnxkit::cuda

@@ -209,7 +209,7 @@ bool ReadyPlan::waits_for_uploads(const Step& step) const {
 }
 
 Result<void> ReadyPlan::add_library_step(LibraryStep made, const Step& step) {
-  stretches_.back().works.push_back({.launch = {}, .call = std::move(made.call), .function = nullptr, .step = &step});
+  stretches_.back().works.push_back({.launch = {}, .call = std::move(made.call), .step = &step});
   if (!made.rest) return {};
   return add_launches(stretches_.back(), *made.rest, step);
 }
@@ -222,8 +222,7 @@ Result<void> ReadyPlan::add_launches(Stretch& stretch, const Step& step, const S
   const Preparation preparation{.plan = plan_, .allows_tf32 = shared_.precision == Precision::tf32};
   auto launches = write(step, preparation);
   if (!launches) return launches.error();
-  for (Launch& launch : *launches)
-    stretch.works.push_back({.launch = std::move(launch), .call = nullptr, .function = nullptr, .step = &of});
+  for (Launch& launch : *launches) stretch.works.push_back({.launch = std::move(launch), .call = nullptr, .step = &of});
   return {};
 }
 
@@ -236,16 +235,16 @@ Result<void> ReadyPlan::compile() {
   for (Stretch& stretch : stretches_) add(stretch);
   add(once_);
   std::vector<const Launch*> launches;
-  std::vector<std::string_view> kinds;
+  std::vector<const Step*> steps;
   for (const DeviceWork* work : launched) {
     launches.push_back(&*work->launch);
-    kinds.push_back(work->step->kind.name);
+    steps.push_back(work->step);
   }
-  auto made = make_kernels(shared_.maker, launches, kinds);
+  auto made = make_kernels(shared_.maker, launches, steps, &shared_.kernels);
   if (!made) return made.error();
   kernels_ = *std::move(made);
   if (!kernels_.note.empty()) plan_.notes.push_back(kernels_.note);
-  for (std::size_t i = 0; i < launched.size(); ++i) launched[i]->function = kernels_.by_launch[i];
+  for (std::size_t i = 0; i < launched.size(); ++i) launched[i]->kernel = kernels_.by_launch[i];
   return {};
 }
 
@@ -369,8 +368,10 @@ Result<void> ReadyPlan::enqueue(DeviceWork& work, DriverStream stream) {
   }
   if (work.fault) pointers.push_back(reinterpret_cast<DevicePointer>(work.fault));
   for (DevicePointer& pointer : pointers) parameters.push_back(&pointer);
-  const DriverStatus status = driver->launch_kernel(work.function, work.launch->blocks, 1, 1, work.launch->threads, 1,
-                                                    1, 0, stream, parameters.data(), nullptr);
+  // A parameter of fewer bytes than these is read from the lower ones.
+  for (std::int64_t& number : work.kernel.numbers) parameters.push_back(&number);
+  const DriverStatus status = driver->launch_kernel(work.kernel.function, work.launch->blocks, 1, 1,
+                                                    work.launch->threads, 1, 1, 0, stream, parameters.data(), nullptr);
   if (status == driver_success) return {};
   return driver.check(status, fmt::format("launching the kernel of a step {}", work.step->kind.name));
 }

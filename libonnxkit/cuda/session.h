@@ -19,8 +19,8 @@ namespace onnxkit::cuda {
 
 /// What all plans of a session share.
 struct Shared {
-  Shared(exec::LoadOptions options, KernelMaker kernels)
-      : load(std::move(options)), maker(std::move(kernels)), copies(maker.device, load.threads) {}
+  Shared(exec::LoadOptions options, KernelMaker kernel_maker)
+      : load(std::move(options)), maker(std::move(kernel_maker)), copies(maker.device, load.threads) {}
   Shared(const Shared&) = delete;
   Shared& operator=(const Shared&) = delete;
   ~Shared();
@@ -38,6 +38,7 @@ struct Shared {
   bool measures_streams = false;  ///< a stretch runs on one where that is faster
   bool streams_weights = false;   ///< sends all in each run, though they would fit
   SharedConstants constants;
+  KernelStore kernels;
   std::shared_ptr<plan::KeptPlans> kept_plans = std::make_shared<plan::KeptPlans>();
   HostCopies copies;
   std::unique_ptr<Uploads> uploads;  ///< null until a plan needs them
@@ -47,7 +48,7 @@ struct Shared {
 struct DeviceWork {
   std::optional<Launch> launch;
   std::unique_ptr<LibraryCall> call;
-  DriverFunction function = nullptr;
+  LaunchedKernel kernel = {};
   const plan::Step* step = nullptr;
   std::size_t stream = 0;          ///< of those of its stretch
   std::uint32_t* fault = nullptr;  ///< the word that the launch sets, in pinned memory; null: it has none

@@ -26,12 +26,12 @@ struct Launch {
   /// Parameters and body in CUDA C++: "(const float* a, float* y) { ... }". Sizes and strides are numbers in it, so equal steps have equal texts and
   /// share a kernel. It uses no header, only text/prelude.h and the built-in variables of CUDA, in one dimension.
   std::string text;
-  std::vector<View> operands;     ///< a parameter each: a pointer to the view's first element
-  std::vector<bool> writes;       ///< by operand: whether the kernel may write it
-  std::uint32_t blocks = 1;       ///< of threads; never 0
-  std::uint32_t threads = 1;      ///< of a block
-  bool synchronizes = false;      ///< the threads of a block meet at barriers or share memory
-  bool spends_registers = false;  ///< many loads at a time are worth more than many threads
+  std::vector<View> operands = {};  ///< a parameter each: a pointer to the view's first element
+  std::vector<bool> writes = {};    ///< by operand: whether the kernel may write it
+  std::uint32_t blocks = 1;         ///< of threads; never 0
+  std::uint32_t threads = 1;        ///< of a block
+  bool synchronizes = false;        ///< the threads of a block meet at barriers or share memory
+  bool spends_registers = false;    ///< many loads at a time are worth more than many threads
   /// What is wrong with the run when the kernel has set *fault to 1: it has a parameter `unsigned* fault` behind those of the operands then. Empty:
   /// nothing can be wrong.
   std::string fault = {};

@@ -139,6 +139,11 @@ Result<void> check_input(const ir::Graph& graph, std::size_t index, const Value&
   return {};
 }
 
+std::string why_undefined(const ir::Node& node) {
+  const std::string_view help = spec::help_for_domain(node.domain);
+  return fmt::format("the operator has no definition in the imported opset{}{}", help.empty() ? "" : ": ", help);
+}
+
 }  // namespace
 
 std::vector<Unsupported> unsupported_nodes(const SupportQuery& supports, const ir::Model& model,
@@ -152,7 +157,7 @@ std::vector<Unsupported> unsupported_nodes(const SupportQuery& supports, const i
       const ir::Node& node = scope->graph->nodes[i];
       const auto& [opset, function, schema] = resolution.of(*scope->graph, i);
       if (function) continue;
-      Support support{false, "the operator has no definition in the imported opset"};
+      Support support{false, why_undefined(node)};
       if (schema) support = supports(node, *schema);
       if (support.supported) continue;
       missing.push_back({ir::location_of_node(scope->path, *scope->graph, i), std::move(support.reason)});

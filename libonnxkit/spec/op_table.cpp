@@ -128,6 +128,12 @@ bool is_official_domain(std::string_view domain) {
   return table && table->official;
 }
 
+std::string_view help_for_domain(std::string_view domain) {
+  if (domain == "com.microsoft.nchwc")
+    return "ONNX Runtime saved the model for one machine; have it saved with graph optimization level EXTENDED or lower";
+  return {};
+}
+
 std::int32_t newest_ir_version() { return generated::ir_version; }
 std::string_view onnx_release() { return generated::release; }
 

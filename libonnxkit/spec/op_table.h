@@ -14,6 +14,8 @@ namespace onnxkit::spec {
 std::int32_t newest_opset(std::string_view domain);
 /// True for the domains of the ONNX standard (ai.onnx, ai.onnx.ml, ai.onnx.preview ...).
 bool is_official_domain(std::string_view domain);
+/// What helps where a model has operators of a domain that no pack describes; empty where nothing is known of the domain.
+std::string_view help_for_domain(std::string_view domain);
 /// Newest IR version of the schema that the table was generated from, and the onnx release it came in.
 std::int32_t newest_ir_version();
 std::string_view onnx_release();

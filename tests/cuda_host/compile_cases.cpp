@@ -77,10 +77,10 @@ void write_model(const fs::path& path, exec::Backend& host, const exec::LoadOpti
 
 /// How many kernels do not compile.
 int compile(const Launches& launches, const cuda::Nvrtc& nvrtc, const std::string& architecture) {
-  std::vector<const cuda::Launch*> all;
+  std::vector<cuda::KernelSource> all;
   std::vector<std::string> kinds;
   for (const auto& [key, launch] : launches.by_text) {
-    all.push_back(&launch);
+    all.push_back(cuda::source_of(launch));
     kinds.push_back(launches.kind_of.at(key));
   }
   int failed = 0;

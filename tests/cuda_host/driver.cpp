@@ -46,7 +46,7 @@ struct Module {
 struct Function {
   void (*call)(void**) = nullptr;
   HostThread** at = nullptr;
-  unsigned arity = 0;
+  unsigned arity = 0, pointers = 0;  ///< parameters, and those of them that are pointers, which are the first
   bool synchronizes = false;
 };
 
@@ -123,8 +123,9 @@ bool within(const std::map<std::uintptr_t, std::size_t>& blocks, const void* at,
 }
 
 int run_kernel(const Function& function, unsigned blocks, unsigned threads, std::vector<void*> values) {
-  for (const void* value : values)  // unified addressing: kernels reach pinned memory, too
-    if (!within(driver().memory, value, 0) && !within(driver().pinned, value, 0)) return illegal_address;
+  for (unsigned i = 0; i < function.pointers; ++i) {  // unified addressing: kernels reach pinned memory, too
+    if (!within(driver().memory, values[i], 0) && !within(driver().pinned, values[i], 0)) return illegal_address;
+  }
   std::vector<void*> parameters;
   for (void*& value : values) parameters.push_back(&value);
   HostThread at{};
@@ -619,8 +620,11 @@ EXPORT int cuModuleGetFunction(void** function, void* module, const char* name) 
   made->call = reinterpret_cast<void (*)(void**)>(::dlsym(at->library, (std::string(name) + "_call").c_str()));
   const auto arity = reinterpret_cast<unsigned (*)()>(::dlsym(at->library, (std::string(name) + "_arity").c_str()));
   made->at = static_cast<HostThread**>(::dlsym(at->library, "onnxkit_host_thread"));
-  if (!made->call || !made->at || !arity) return not_found;
+  const auto pointers =
+      reinterpret_cast<unsigned (*)()>(::dlsym(at->library, (std::string(name) + "_pointers").c_str()));
+  if (!made->call || !made->at || !arity || !pointers) return not_found;
   made->arity = arity();
+  made->pointers = pointers();
   // The backend says it in the name (cuda/kernels.cpp); one that meets without that stops where it meets.
   made->synchronizes = std::strncmp(name, "block_", 6) == 0;
   at->functions.push_back(std::move(made));

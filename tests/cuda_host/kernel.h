@@ -240,8 +240,17 @@ template <class... P>
 constexpr unsigned onnxkit_host_arity(void (*)(P...)) {
   return sizeof...(P);
 }
-#define ONNXKIT_HOST_KERNEL(name)                                                         \
-  extern "C" __attribute__((visibility("default"))) void name##_call(void** parameters) { \
-    onnxkit_host_call(name, parameters);                                                  \
-  }                                                                                       \
-  extern "C" __attribute__((visibility("default"))) unsigned name##_arity() { return onnxkit_host_arity(name); }
+template <class P>
+constexpr unsigned onnxkit_host_is_pointer = 0;
+template <class P>
+constexpr unsigned onnxkit_host_is_pointer<P*> = 1;
+template <class... P>
+constexpr unsigned onnxkit_host_pointers(void (*)(P...)) {
+  return (0 + ... + onnxkit_host_is_pointer<P>);
+}
+#define ONNXKIT_HOST_KERNEL(name)                                                                                \
+  extern "C" __attribute__((visibility("default"))) void name##_call(void** parameters) {                        \
+    onnxkit_host_call(name, parameters);                                                                         \
+  }                                                                                                              \
+  extern "C" __attribute__((visibility("default"))) unsigned name##_arity() { return onnxkit_host_arity(name); } \
+  extern "C" __attribute__((visibility("default"))) unsigned name##_pointers() { return onnxkit_host_pointers(name); }

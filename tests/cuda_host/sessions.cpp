@@ -127,6 +127,25 @@ void run_all(const fs::path& folder) {
   check(is_right(run(5, 1), 5), "a run behind it");
 }
 
+/// Sizes that go on changing compile kernels for the first three: what changes is a parameter then.
+void grow(const fs::path& folder) {
+  const fs::path log = folder / "calls";
+  const auto session = load(read(model_text));
+  if (!session) return;
+  std::vector<int> compiled;
+  bool are_right = true;
+  for (std::int64_t count = 33; count < 41; ++count) {
+    exec::RunRequest request;
+    request.inputs = {{"x", numbers(count)}};
+    const int before = calls_in(log)["nvrtcCompileProgram"];
+    are_right = are_right && is_right(session->run(request), count);
+    compiled.push_back(calls_in(log)["nvrtcCompileProgram"] - before);
+  }
+  check(are_right, "sizes that grow");
+  check(compiled[0] == 1 && compiled[1] == 1 && compiled[2] == 1, "the first three compile kernels");
+  check(std::vector<int>(compiled.begin() + 4, compiled.end()) == std::vector<int>(4), "later ones do not");
+}
+
 /// A profile has each step of the device and of the host with its time, and leaves the graphs of runs as they were.
 void profile(const fs::path& folder) {
   const fs::path log = folder / "calls";
@@ -405,6 +424,7 @@ int main(int, char** argv) {
   std::string pattern = (fs::temp_directory_path() / "onnxkit_sessions_XXXXXX").string();
   if (!::mkdtemp(pattern.data())) return 1;
   run_all(pattern);
+  grow(pattern);
   profile(pattern);
   perturb(pattern);
   large_values();

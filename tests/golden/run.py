@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs golden files: what the program prints and returns for a command line, kept as text and read in review.
 
-    tests/golden/run.py --program build/release/bin/onnxkit [--rebase] [FILE or FOLDER ...]     default: testdata/cli
+    tests/golden/run.py --program build/release/bin/onnxkit [--rebase] [--every N] [FILE or FOLDER ...]     default: testdata/cli
 
 A golden file is a leading comment, the input files, then one or more steps, each a shell line with what it gives:
 
@@ -165,10 +165,11 @@ def main():
     parser = argparse.ArgumentParser(description="Runs golden files; see the top of this script for their form.")
     parser.add_argument("--program", required=True, type=pathlib.Path, help="the program, named onnxkit")
     parser.add_argument("--rebase", action="store_true", help="write what was found into the files")
+    parser.add_argument("--every", type=int, default=1, help="of the files in the order of their names the first of so many")
     parser.add_argument("paths", nargs="*", type=pathlib.Path, default=[ROOT / "testdata/cli"])
     options = parser.parse_args()
 
-    files = sorted({file.resolve() for path in options.paths for file in ([path] if path.is_file() else path.rglob("*.txt"))})
+    files = sorted({file.resolve() for path in options.paths for file in ([path] if path.is_file() else path.rglob("*.txt"))})[:: options.every]
     good = sum(check_file(file, options.program.resolve(), options.rebase) for file in files)
     print(f"{good} passed, {len(files) - good} failed")
     return 0 if files and good == len(files) else 1

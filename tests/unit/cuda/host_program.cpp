@@ -10,6 +10,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include "libonnxkit/cuda/text/kernel_form.h"
 #include "libonnxkit/cuda/text/prelude.h"
 #include "tests/cuda_host/fibres.h"
 #include "tests/unit/temp_folder.h"
@@ -103,10 +104,29 @@ std::vector<bool> writes_of_text(const cuda::Launch& launch) {
   return writes;
 }
 
+namespace {
+
+struct CalledKernel {
+  std::string text;
+  std::vector<std::int64_t> numbers = {};
+};
+
+CalledKernel called_kernel(const HostStep& step, const cuda::Launch& launch) {
+  if (!step.passes_numbers) return {launch.text};
+  const cuda::KernelForm form(launch.text);
+  return {form.with_parameters(std::vector<bool>(form.numbers().size(), true)), form.numbers()};
+}
+
+}  // namespace
+
 void HostProgram::add(HostStep& step) {
   for (const cuda::Launch& launch : step.launches) CHECK_MESSAGE(launch.writes == writes_of_text(launch), launch.text);
-  for (const cuda::Launch& launch : step.launches) threads_[launch.text] = launch.threads;
-  for (const cuda::Launch& launch : step.launches) names_.try_emplace(launch.text, fmt::format("k{}", names_.size()));
+  for (const cuda::Launch& launch : step.launches) {
+    const std::string text = called_kernel(step, launch).text;
+    threads_[text] = launch.threads;
+    if (step.passes_numbers) numbered_.insert(text);
+    names_.try_emplace(text, fmt::format("k{}", names_.size()));
+  }
 }
 
 std::string HostProgram::compile() {
@@ -123,8 +143,17 @@ std::string HostProgram::compile() {
   {
     std::ofstream source(source_path);
     source << "#define ONNXKIT_CUDA_HOST 1\n#include \"" ONNXKIT_TESTS "/cuda_host/kernel.h\"\n" << cuda::prelude();
-    for (const auto& [text, name] : names_)
-      source << "extern \"C\" void " << name << text << "ONNXKIT_HOST_KERNEL(" << name << ")\n";
+    const auto write = [&](bool passes_numbers) {
+      for (const auto& [text, name] : names_) {
+        if (numbered_.contains(text) == passes_numbers)
+          source << "extern \"C\" void " << name << text << "ONNXKIT_HOST_KERNEL(" << name << ")\n";
+      }
+    };
+    write(false);
+    // A number says more to the compiler than a parameter does.
+    for (const char* warning : {"sign-compare", "maybe-uninitialized", "unused-parameter"})
+      source << "#pragma GCC diagnostic ignored \"-W" << warning << "\"\n";
+    write(true);
   }
   const std::string command = fmt::format(
       "c++ -std=c++17 -O1 -shared -fPIC -fwrapv -fno-strict-aliasing -Wall -Wextra -Werror -Wno-unknown-pragmas "
@@ -145,7 +174,8 @@ std::string HostProgram::compile() {
 std::string HostProgram::run(HostStep& step, bool backwards) {
   std::uint32_t fault = 0;
   for (const cuda::Launch& launch : step.launches) {
-    const auto call = reinterpret_cast<void (*)(void**)>(dlsym(library_, (names_.at(launch.text) + "_call").c_str()));
+    CalledKernel kernel = called_kernel(step, launch);
+    const auto call = reinterpret_cast<void (*)(void**)>(dlsym(library_, (names_.at(kernel.text) + "_call").c_str()));
     const auto shown = static_cast<HostThread**>(dlsym(library_, "onnxkit_host_thread"));
     if (!call || !shown) return "a kernel is not in the library";
     std::vector<void*> pointers;
@@ -154,6 +184,7 @@ std::string HostProgram::run(HostStep& step, bool backwards) {
     if (!launch.fault.empty()) pointers.push_back(&fault);
     std::vector<void*> parameters;
     for (void*& pointer : pointers) parameters.push_back(&pointer);
+    for (std::int64_t& number : kernel.numbers) parameters.push_back(&number);
     HostThread state{};
     state.threads = {launch.threads, 1, 1};
     state.blocks = {launch.blocks, 1, 1};

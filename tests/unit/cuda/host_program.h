@@ -2,6 +2,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,7 @@ class HostStep {
   plan::Plan plan;                             ///< its buffers
   std::vector<std::vector<std::byte>> memory;  ///< by buffer
   std::vector<cuda::Launch> launches;
+  bool passes_numbers = false;  ///< all numbers of the kernels are parameters
   std::string error;
 
   double real(const plan::View& view, std::int64_t at) const;  ///< of the element at this place of the buffer
@@ -48,6 +50,7 @@ class HostProgram {
  private:
   std::map<std::string, std::string> names_;  ///< of kernels by text
   std::map<std::string, unsigned> threads_;
+  std::set<std::string> numbered_;  ///< texts whose numbers are parameters
   void* library_ = nullptr;
   cuda_host::Fibres fibres_;
 };

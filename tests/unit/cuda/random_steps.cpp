@@ -64,9 +64,16 @@ void Random::fill(HostStep& step, bool specials) {
 
 void check_steps(std::vector<HostStep>& steps, std::int64_t (*faults)(const HostStep& one)) {
   HostProgram program;
+  std::vector<HostStep> numbered;  // a few, whose numbers are parameters, do the same
   for (HostStep& one : steps) {
     REQUIRE(one.error == "");
     program.add(one);
+  }
+  constexpr std::size_t few = 3;
+  for (std::size_t i = 0; i < steps.size(); i += std::max<std::size_t>(steps.size() / few, 1)) {
+    numbered.push_back(steps[i]);
+    numbered.back().passes_numbers = true;
+    program.add(numbered.back());
   }
   REQUIRE(program.compile() == "");
   for (HostStep& one : steps) {
@@ -76,6 +83,11 @@ void check_steps(std::vector<HostStep>& steps, std::int64_t (*faults)(const Host
     CHECK(faults(one) == 0);
     REQUIRE(program.run(again, true) == "");
     CHECK(again.memory == one.memory);
+  }
+  for (HostStep& one : numbered) {
+    CAPTURE(one.launches[0].text);
+    REQUIRE(program.run(one) == "");
+    CHECK(faults(one) == 0);
   }
 }
 

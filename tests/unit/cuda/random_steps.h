@@ -39,7 +39,7 @@ void for_each_element(const plan::Dims& dims, F f) {
 }
 std::int64_t place_of(const plan::View& view, const plan::Dims& at);
 
-/// Runs the steps' kernels forwards and backwards, to the same memory; `faults` counts what is wrong in it.
+/// Runs the steps' kernels forwards and backwards, to the same memory, and some with their numbers as parameters; `faults` counts what is wrong in it.
 void check_steps(std::vector<HostStep>& steps, std::int64_t (*faults)(const HostStep& one));
 
 }  // namespace onnxkit::tests
