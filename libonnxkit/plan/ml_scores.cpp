@@ -31,6 +31,12 @@ View double_constant(LowerCall& call, std::span<const double> values, Dims dims)
   return call.constant(*Tensor::from_bytes(ElementType::float64, std::move(dims), {bytes.begin(), bytes.end()}));
 }
 
+ProductParameters float_sums() {
+  ProductParameters parameters;
+  parameters.rounds_terms = true;
+  return parameters;
+}
+
 LinearSums linear_sums(LowerCall& call, std::span<const float> coefficients, std::span<const float> intercepts,
                        std::int64_t sets) {
   if (auto refused = unfit_features(call)) return {.refused = refused};
@@ -43,7 +49,7 @@ LinearSums linear_sums(LowerCall& call, std::span<const float> coefficients, std
   const View rows = feature_rows(call, type);
   constexpr std::int64_t turned[] = {1, 0};
   const View weights = permuted(call.constant(coefficients, {sets, features}), turned);
-  const View product = matrix_product(call, rows, stored_as(call, weights, type), {rows.dims[0], sets});
+  const View product = matrix_product(call, rows, stored_as(call, weights, type), {rows.dims[0], sets}, float_sums());
   if (intercepts.empty()) return {.sums = product};
   Expression e;
   const Lane lane = lane_of(type);

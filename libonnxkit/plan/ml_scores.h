@@ -19,6 +19,9 @@ View feature_rows(LowerCall& call, ElementType type);
 /// A constant of these numbers, float64.
 View double_constant(LowerCall& call, std::span<const double> values, Dims dims);
 
+/// Of a product whose sums become results of float32, whatever it is computed in.
+ProductParameters float_sums();
+
 /// Sums of columns times coefficients, with an intercept for each set of them: [rows, sets], of float32 for float32 and of float64 for others.
 struct LinearSums {
   View sums = {};

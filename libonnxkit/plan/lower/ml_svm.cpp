@@ -53,7 +53,7 @@ Unlowered read_supports(LowerCall& call, std::int64_t count, Supports& supports)
 /// Products of rows and support vectors, [rows, supports].
 View row_products(LowerCall& call, const View& rows, std::span<const double> vectors, const Supports& supports) {
   const View matrix = permuted(double_constant(call, vectors, {supports.count, supports.features}), turned_matrix);
-  return matrix_product(call, rows, matrix, {rows.dims[0], supports.count});
+  return matrix_product(call, rows, matrix, {rows.dims[0], supports.count}, float_sums());
 }
 
 /// Vectors with their middle as the origin, and their lengths squared.
@@ -135,7 +135,7 @@ Unlowered write_kernel_values(LowerCall& call, const Supports& supports, View& v
 View decision(LowerCall& call, const View& values, std::span<const float> coefficients, float rho) {
   const std::vector<double> numbers(coefficients.begin(), coefficients.end());
   const View column = double_constant(call, numbers, {values.dims[1], 1});
-  const View product = matrix_product(call, values, column, {values.dims[0], 1});
+  const View product = matrix_product(call, values, column, {values.dims[0], 1}, float_sums());
   Expression e;
   e.apply(Operation::add, e.input(0, Lane::f64), e.constant(Lane::f64, static_cast<double>(rho)));
   return mapped(call, e, {product}, ElementType::float64, product.dims);
@@ -233,7 +233,7 @@ View class_sides(LowerCall& call, const Pairwise& machine, const View& values) {
       fill(call, side, 0);
     } else {
       const View own = permuted(sliced(coefficients, 1, first, 1, count), turned_matrix);
-      call.emit(product_step, {sliced(values, 1, first, 1, count), own}, {side}, ProductParameters());
+      call.emit(product_step, {sliced(values, 1, first, 1, count), own}, {side}, float_sums());
     }
     first += count;
   }
@@ -283,7 +283,9 @@ View winners(LowerCall& call, const View& decisions, std::int64_t classes) {
       matrix[at + static_cast<std::size_t>(j)] = -1;
     }
   }
-  const View turned = matrix_product(call, wins, call.constant(matrix, {pairs, classes}), {rows, classes});
+  ProductParameters counts;
+  counts.has_exact_sums = true;
+  const View turned = matrix_product(call, wins, call.constant(matrix, {pairs, classes}), {rows, classes}, counts);
   Expression votes;
   votes.apply(Operation::add, votes.input(0, Lane::f32), votes.input(1, Lane::f32));
   return first_greatest(
