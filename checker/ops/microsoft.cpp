@@ -244,12 +244,6 @@ void infer_hash(InferContext& context) {
 }
 
 /// Sums of 8-bit numbers in 32 bits of the same kind; the shape is left to be unknown.
-void infer_integer_sum(InferContext& context) {
-  const ElementType type = context.input_elem(0);
-  if (type == ElementType::int8) context.set_elem(0, ElementType::int32);
-  if (type == ElementType::uint8) context.set_elem(0, ElementType::uint32);
-}
-
 void infer_grid_sample_microsoft(InferContext& context) { context.set_elem(0, context.input_elem(0)); }
 
 void infer_blocked_scores(InferContext& context) { context.copy_shape(1, 0); }
@@ -272,7 +266,8 @@ void infer_global_average_pool(InferContext& context) {
   context.set_shape(0, std::move(result));
 }
 
-void infer_quantized_mean(InferContext& context) {
+/// Over `axes`, or all.
+void infer_reduced_microsoft(InferContext& context) {
   const Shape* shape = context.input_shape(0);
   if (!shape) return;
   const auto axes = context.integers("axes");
@@ -289,6 +284,15 @@ void infer_quantized_mean(InferContext& context) {
   }
   context.set_shape(0, std::move(result));
 }
+
+void infer_integer_sum(InferContext& context) {
+  const ElementType type = context.input_elem(0);
+  if (type == ElementType::int8) context.set_elem(0, ElementType::int32);
+  if (type == ElementType::uint8) context.set_elem(0, ElementType::uint32);
+  infer_reduced_microsoft(context);
+}
+
+void infer_one_truth_value(InferContext& context) { context.set_tensor(0, ElementType::boolean, {}); }
 
 /// Bytes hold several numbers, side by side along the last axis.
 void infer_gathered_blocks(InferContext& context) {
@@ -395,11 +399,12 @@ void register_microsoft(InferRegistry& registry) {
   add({"EmbedLayerNormalization"}, infer_embed_normalization, {.inputs = {{0, Role::row, 2}, {1, Role::row, 4}}});
   add({"QEmbedLayerNormalization"}, infer_embed_normalization, {.inputs = {{0, Role::row, 2}, {1, Role::row, 4}}});
   add({"LinearAttentionGate", "SkipGroupNorm"}, infer_two_alike);
-  add({"QLinearReduceMean"}, infer_quantized_mean);
+  add({"QLinearReduceMean"}, infer_reduced_microsoft);
   add({"GatherBlockQuantized"}, infer_gathered_blocks, {.inputs = {{1, Role::row, 0}}});
   add({"Tokenizer"}, infer_tokenizer);
   add({"MurmurHash3"}, infer_hash);
   add({"ReduceSumInteger"}, infer_integer_sum);
+  add({"IsAllFinite"}, infer_one_truth_value);
   add({"GridSample"}, infer_grid_sample_microsoft);
   add({"NGramRepeatBlock"}, infer_blocked_scores);
   add({"QLinearGlobalAveragePool"}, infer_global_average_pool);

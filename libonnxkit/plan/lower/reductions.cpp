@@ -169,15 +169,28 @@ Unlowered lower_group_normalization(LowerCall& call) {
   return lower_groups(call, call.integer("num_groups"));
 }
 
-/// x / (bias + alpha / size * the sum of squares of neighbouring channels) ^ beta.
-Unlowered lower_lrn(LowerCall& call) {
-  const View x = stored_as(call, call.input(0), wide_type(call.input(0).type));
+/// The squares of so many channels before and behind each, of which the product with a matrix of ones and zeros is the sum: [n, channels, rest].
+View sums_by_matrix(LowerCall& call, const View& x, std::int64_t before, std::int64_t behind) {
+  const std::int64_t channels = x.dims[1], rest = element_count(std::span(x.dims).subspan(2));
+  call.spend_on_tables(channels * channels, sizeof(float));
+  std::vector<float> ones(static_cast<std::size_t>(channels * channels));
+  for (std::int64_t i = 0; i < channels; ++i) {
+    const std::int64_t first = std::max<std::int64_t>(i - before, 0), end = std::min(channels, i + behind + 1);
+    std::fill(ones.begin() + (i * channels + first), ones.begin() + (i * channels + end), 1.0F);
+  }
+  const View matrix = stored_as(call, call.constant(ones, {channels, channels}), x.type);
+  const Dims dims = {x.dims[0], channels, rest};
+  const View squares = reshaped_or_copied(call, squared(call, x), dims);
+  ProductParameters parameters;
+  parameters.has_exact_sums = true;  // they count as sums, which no precision rounds to less
+  parameters.rounds_terms = true;
+  return reshaped(matrix_product(call, matrix, squares, dims, std::move(parameters)), x.dims);
+}
+
+/// The same as terms of an expression, of few channels.
+View sums_of_neighbours(LowerCall& call, const View& x, std::int64_t before, std::int64_t size) {
   const Lane lane = lane_of(x.type);
-  constexpr std::int64_t most_neighbours = 16;
-  const std::int64_t size = call.integer("size");
-  if (lane == Lane::i64 || x.size() == 0 || x.rank() < 2) return "without elements or channels";
-  if (size < 1 || size > most_neighbours) return "over many channels";
-  const std::int64_t before = (size - 1) / 2, channels = x.dims[1];
+  const std::int64_t channels = x.dims[1];
   Dims padded = x.dims;
   padded[1] = channels + size - 1;
   const View squares = call.make_like(x.type, padded, x);
@@ -187,20 +200,37 @@ Unlowered lower_lrn(LowerCall& call) {
   square.apply(Operation::multiply, number, number);
   call.emit_map(square, {x}, sliced(squares, 1, before, 1, channels));
   Expression e;
-  std::vector<View> inputs = {x};
+  std::vector<View> inputs;
   Number sum = 0;
-  const Number own = e.input(0, lane);
   for (std::int64_t i = 0; i < size; ++i) {
     inputs.push_back(sliced(squares, 1, i, 1, channels));
     const Number next = e.input(inputs.size() - 1, lane);
     sum = i == 0 ? next : e.apply(Operation::add, sum, next);
   }
+  return applied(call, e, std::move(inputs), x.type);
+}
+
+/// x / (bias + alpha / size * the sum of squares of neighbouring channels) ^ beta.
+Unlowered lower_lrn(LowerCall& call) {
+  const View x = stored_as(call, call.input(0), wide_type(call.input(0).type));
+  const Lane lane = lane_of(x.type);
+  constexpr std::int64_t most_neighbours = 16;
+  const std::int64_t size = call.integer("size");
+  if (lane == Lane::i64 || x.size() == 0 || x.rank() < 2) return "without elements or channels";
+  if (size < 1) return "over no channels";
+  const std::int64_t channels = x.dims[1], before = std::min((size - 1) / 2, channels),
+                     behind = std::min(size - 1 - (size - 1) / 2, channels);
+  if (size > most_neighbours && channels > most_matrix_elements / channels) return "over many channels";
+  const View sums = size > most_neighbours ? sums_by_matrix(call, x, before, behind)
+                                           : sums_of_neighbours(call, x, (size - 1) / 2, size);
+  Expression e;
+  const Number own = e.input(0, lane), sum = e.input(1, lane);
   const double alpha = static_cast<double>(call.real("alpha", 1e-4F)) / static_cast<double>(size);
   const Number scaled = e.apply(Operation::multiply, sum, e.constant(lane, alpha));
   const Number base = e.apply(Operation::add, scaled, e.constant(lane, static_cast<double>(call.real("bias", 1))));
   const Number power = e.apply(Operation::power, base, e.constant(lane, static_cast<double>(call.real("beta", 0.75F))));
   e.apply(Operation::divide, own, power);
-  give(call, applied(call, e, std::move(inputs), x.type));
+  give(call, applied(call, e, {x, sums}, x.type));
   return std::nullopt;
 }
 
