@@ -196,20 +196,22 @@ View added(LowerCall& call, std::vector<View> terms) {
 View sums_of_neighbours(LowerCall& call, const View& x, std::int64_t before, std::int64_t window) {
   const std::int64_t channels = x.dims[1];
   View sums = padded_squares(call, x, before, channels + window - 1);
-  std::vector<View> terms;
   constexpr std::int64_t most_terms = 16;
   if (window <= most_terms) {
+    std::vector<View> terms;
     for (std::int64_t i = 0; i < window; ++i) terms.push_back(sliced(sums, 1, i, 1, channels));
     return added(call, std::move(terms));
   }
-  // Sums of 1, 2, 4 ... channels, each of two of those before.
+  // Sums of 1, 2, 4 ... channels, each of two of those before; those whose sizes make up the window are added.
+  std::optional<View> total;
   std::int64_t first = 0;
   for (std::int64_t size = 1;; size *= 2) {
     if ((window & size) != 0) {
-      terms.push_back(sliced(sums, 1, first, 1, channels));
+      const View part = sliced(sums, 1, first, 1, channels);
+      total = total ? added(call, {*total, part}) : part;
       first += size;
     }
-    if (window < 2 * size) return added(call, std::move(terms));
+    if (window < 2 * size) return *total;
     const std::int64_t left = sums.dims[1] - size;
     sums = added(call, {sliced(sums, 1, 0, 1, left), sliced(sums, 1, size, 1, left)});
   }
