@@ -343,6 +343,20 @@ void infer_expand_dims(InferContext& context) {
   context.set_shape(0, std::move(result));
 }
 
+/// Slices along an axis as a new last one.
+void infer_unfolded(InferContext& context) {
+  const Shape* shape = context.input_shape(0);
+  const std::int64_t size = context.integer("size"), step = context.integer("step", 1);
+  if (!shape || size < 1 || step < 1) return;
+  const auto axis = resolve_axis(context, context.integer("dim", -1), shape->size(), at_attribute("dim"));
+  if (!axis) return;
+  Shape result = *shape;
+  Dim& count = result[*axis];
+  count = context.dims().add(context.dims().floor_div(context.dims().add(count, -size), step), 1);
+  result.emplace_back(size);
+  context.set_shape(0, std::move(result));
+}
+
 }  // namespace
 
 void register_microsoft(InferRegistry& registry) {
@@ -411,6 +425,7 @@ void register_microsoft(InferRegistry& registry) {
   add({"QLinearConcat"}, infer_qlinear_concat);
   add({"CDist"}, infer_distance, {.cost = cost::matmul, .inputs = {{0, Role::compared, 1}, {1, Role::compared, 0}}});
   add({"ExpandDims"}, infer_expand_dims);
+  add({"UnfoldTensor"}, infer_unfolded);
 }
 
 }  // namespace onnxkit::checker

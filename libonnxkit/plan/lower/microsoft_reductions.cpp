@@ -1,4 +1,4 @@
-// com.microsoft: distances of rows, sums of bytes, whether all numbers are finite.
+// com.microsoft: distances of rows, sums of bytes, whether all numbers are finite, slices that overlap.
 #include <algorithm>
 
 #include "libonnxkit/plan/compose.h"
@@ -109,6 +109,29 @@ Unlowered lower_is_all_finite(LowerCall& call) {
   return std::nullopt;
 }
 
+// ---- UnfoldTensor
+
+/// Slices of `size` elements along an axis, so many steps apart, as a new last axis.
+Unlowered lower_unfold_tensor(LowerCall& call) {
+  const View x = call.input(0);
+  if (x.rank() == 0 || x.size() == 0) return "without elements";
+  const std::size_t axis = counted_axis(call.integer("dim", -1), x.rank());
+  const std::int64_t size = call.integer("size"), length = x.dims[axis];
+  if (size < 1 || size > length || call.integer("step", 1) < 1) return "slices beyond the axis";
+  const std::int64_t step = std::min(call.integer("step", 1), length), count = (length - size) / step + 1;
+  call.spend_on_tables(count, static_cast<std::uint64_t>(size) * sizeof(std::int64_t));
+  std::vector<std::int64_t> positions;
+  for (std::int64_t slice = 0; slice < count; ++slice) {
+    for (std::int64_t i = 0; i < size; ++i) positions.push_back(slice * step + i);
+  }
+  Dims dims = x.dims;
+  dims[axis] = count;
+  dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(axis) + 1, size);
+  const View slices = reshaped_or_copied(call, taken(call, x, axis, positions), dims);
+  call.set_output(0, permuted(slices, order_with_last(dims.size(), axis + 1)));
+  return std::nullopt;
+}
+
 }  // namespace
 
 void register_microsoft_reductions(LoweringRegistry& registry);
@@ -119,6 +142,7 @@ void register_microsoft_reductions(LoweringRegistry& registry) {
   add("CDist", lower_cdist);
   add("ReduceSumInteger", lower_reduce_sum_integer);
   add("IsAllFinite", lower_is_all_finite);
+  add("UnfoldTensor", lower_unfold_tensor);
 }
 
 }  // namespace onnxkit::plan
