@@ -183,7 +183,7 @@ Unlowered lower_one_hot_encoder(LowerCall& call) {
   if (!has_lane(call.input_type(0))) return no_numbers;
   const auto categories = call.integers("cats_int64s");
   if (!categories || categories->empty() || call.strings("cats_strings")) return "categories that are no numbers";
-  if (call.integer("zeros", 1) == 0) return "an element that is no category ends the run";
+  if (call.integer("zeros", 1) == 0) return "an element that is not a category ends the run";
   std::vector<std::int64_t> sorted = *categories;
   std::sort(sorted.begin(), sorted.end());
   if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end()) return "a category comes twice";
