@@ -243,13 +243,6 @@ void infer_hash(InferContext& context) {
   context.copy_shape(0, 0);
 }
 
-/// Sums of 8-bit numbers in 32 bits of the same kind; the shape is left to be unknown.
-void infer_integer_sum(InferContext& context) {
-  const ElementType type = context.input_elem(0);
-  if (type == ElementType::int8) context.set_elem(0, ElementType::int32);
-  if (type == ElementType::uint8) context.set_elem(0, ElementType::uint32);
-}
-
 void infer_grid_sample_microsoft(InferContext& context) { context.set_elem(0, context.input_elem(0)); }
 
 void infer_blocked_scores(InferContext& context) { context.copy_shape(1, 0); }
@@ -272,7 +265,8 @@ void infer_global_average_pool(InferContext& context) {
   context.set_shape(0, std::move(result));
 }
 
-void infer_quantized_mean(InferContext& context) {
+/// Over `axes`, or all.
+void infer_reduced_microsoft(InferContext& context) {
   const Shape* shape = context.input_shape(0);
   if (!shape) return;
   const auto axes = context.integers("axes");
@@ -289,6 +283,16 @@ void infer_quantized_mean(InferContext& context) {
   }
   context.set_shape(0, std::move(result));
 }
+
+/// Sums of 8-bit numbers in 32 bits of the same kind.
+void infer_integer_sum(InferContext& context) {
+  const ElementType type = context.input_elem(0);
+  if (type == ElementType::int8) context.set_elem(0, ElementType::int32);
+  if (type == ElementType::uint8) context.set_elem(0, ElementType::uint32);
+  infer_reduced_microsoft(context);
+}
+
+void infer_one_truth_value(InferContext& context) { context.set_tensor(0, ElementType::boolean, {}); }
 
 /// Bytes hold several numbers, side by side along the last axis.
 void infer_gathered_blocks(InferContext& context) {
@@ -336,6 +340,20 @@ void infer_expand_dims(InferContext& context) {
   if (!resolved) return;
   Shape result = *shape;
   result.insert(result.begin() + static_cast<std::ptrdiff_t>(*resolved), Dim(1));
+  context.set_shape(0, std::move(result));
+}
+
+/// Slices along an axis as a new last one.
+void infer_unfolded(InferContext& context) {
+  const Shape* shape = context.input_shape(0);
+  const std::int64_t size = context.integer("size"), step = context.integer("step", 1);
+  if (!shape || size < 1 || step < 1) return;
+  const auto axis = resolve_axis(context, context.integer("dim", -1), shape->size(), at_attribute("dim"));
+  if (!axis) return;
+  Shape result = *shape;
+  Dim& count = result[*axis];
+  count = context.dims().add(context.dims().floor_div(context.dims().add(count, -size), step), 1);
+  result.emplace_back(size);
   context.set_shape(0, std::move(result));
 }
 
@@ -395,17 +413,19 @@ void register_microsoft(InferRegistry& registry) {
   add({"EmbedLayerNormalization"}, infer_embed_normalization, {.inputs = {{0, Role::row, 2}, {1, Role::row, 4}}});
   add({"QEmbedLayerNormalization"}, infer_embed_normalization, {.inputs = {{0, Role::row, 2}, {1, Role::row, 4}}});
   add({"LinearAttentionGate", "SkipGroupNorm"}, infer_two_alike);
-  add({"QLinearReduceMean"}, infer_quantized_mean);
+  add({"QLinearReduceMean"}, infer_reduced_microsoft);
   add({"GatherBlockQuantized"}, infer_gathered_blocks, {.inputs = {{1, Role::row, 0}}});
   add({"Tokenizer"}, infer_tokenizer);
   add({"MurmurHash3"}, infer_hash);
   add({"ReduceSumInteger"}, infer_integer_sum);
+  add({"IsAllFinite"}, infer_one_truth_value);
   add({"GridSample"}, infer_grid_sample_microsoft);
   add({"NGramRepeatBlock"}, infer_blocked_scores);
   add({"QLinearGlobalAveragePool"}, infer_global_average_pool);
   add({"QLinearConcat"}, infer_qlinear_concat);
   add({"CDist"}, infer_distance, {.cost = cost::matmul, .inputs = {{0, Role::compared, 1}, {1, Role::compared, 0}}});
   add({"ExpandDims"}, infer_expand_dims);
+  add({"UnfoldTensor"}, infer_unfolded);
 }
 
 }  // namespace onnxkit::checker

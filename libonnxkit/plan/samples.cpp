@@ -112,6 +112,13 @@ void sample_rows(LowerCall& call, const View& data, std::span<const Taps> axes, 
       {output}, parameters);
 }
 
+View rows_of_pixels(LowerCall& call, const View& images) {
+  const View turned = permuted(images, channels_behind);
+  const std::int64_t channels = images.dims[1];
+  return reshaped(images.has_channels_last() ? turned : call.contiguous(turned),
+                  {1, images.size() / channels, channels});
+}
+
 Unlowered many_taps(std::int64_t taps, std::int64_t points) {
   constexpr std::int64_t most = std::int64_t{1} << 26;  // a GiB of places and weights
   if (points > most / taps) return "there would be many neighbours";

@@ -38,6 +38,8 @@ View joined_places(LowerCall& call, std::span<const Taps> axes, const SampledPoi
 /// output [outer, points, columns] = the sums, or the greatest, of rows of data [outer, rows, columns] times weights.
 void sample_rows(LowerCall& call, const View& data, std::span<const Taps> axes, const SampledPoints& points,
                  const View& output, bool takes_greatest = false);
+/// Pixels of images [n, c, h, w] as rows [1, n * h * w, c], channels side by side.
+View rows_of_pixels(LowerCall& call, const View& images);
 /// Why so many taps of so many points are too much for a plan, if they are.
 Unlowered many_taps(std::int64_t taps, std::int64_t points);
 

@@ -38,6 +38,7 @@ struct ProductParameters : Parameters {
   Expression epilogue;                           ///< empty: none
   std::shared_ptr<const BlockedWeights> blocks;  ///< null: b is a matrix of the elements that it is made of
   bool has_exact_sums = false;                   ///< as is_exact()
+  bool rounds_terms = false;  ///< sums of float64 may be rounded term by term: what comes of them is rounded to less
   std::string text() const override;
   const Expression* elementwise() const override { return &epilogue; }
   std::shared_ptr<const Parameters> with_elementwise(Expression other) const override;

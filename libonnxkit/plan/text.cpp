@@ -77,7 +77,7 @@ std::string text_of(const Plan& plan) {
 }
 
 std::string ProductParameters::text() const {
-  if (!blocks) return epilogue.empty() ? "" : epilogue.text();
+  if (!blocks) return !epilogue.empty() ? epilogue.text() : rounds_terms ? "rounds terms" : "";
   const std::string packed = numbers_text(*blocks);
   return epilogue.empty() ? packed : packed + ", " + epilogue.text();
 }

@@ -130,7 +130,8 @@ bool is_official_domain(std::string_view domain) {
 
 std::string_view help_for_domain(std::string_view domain) {
   if (domain == "com.microsoft.nchwc")
-    return "ONNX Runtime saved the model for one machine; have it saved with graph optimization level EXTENDED or lower";
+    return "ONNX Runtime saved the model for one machine; have it saved with graph optimization level EXTENDED or "
+           "lower";
   return {};
 }
 

@@ -177,6 +177,30 @@ Unlowered lower_array_feature_extractor(LowerCall& call) {
   return std::nullopt;
 }
 
+/// 1 at the place of its category, which real numbers are cut off to.
+Unlowered lower_one_hot_encoder(LowerCall& call) {
+  const View x = call.input(0);
+  if (!has_lane(call.input_type(0))) return no_numbers;
+  const auto categories = call.integers("cats_int64s");
+  if (!categories || categories->empty() || call.strings("cats_strings")) return "categories that are no numbers";
+  if (call.integer("zeros", 1) == 0) return "an element that is not a category ends the run";
+  std::vector<std::int64_t> sorted = *categories;
+  std::sort(sorted.begin(), sorted.end());
+  if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end()) return "a category comes twice";
+  constexpr std::int64_t most = std::int64_t{1} << 53;  // up to which float64 tells integers apart
+  if (sorted.front() < -most || sorted.back() > most) return "categories that float64 does not hold";
+  const auto count = static_cast<std::int64_t>(categories->size());
+  Dims one = x.dims, dims = x.dims;
+  one.push_back(1);
+  dims.push_back(count);
+  Expression e;
+  const Number number = e.apply(Operation::truncate, e.convert(e.input(0, lane_of(x.type)), Lane::f64));
+  e.convert(e.apply(Operation::equal, number, e.convert(e.input(1, Lane::i64), Lane::f64)), Lane::f32);
+  call.set_output(0, mapped(call, e, {reshaped_or_copied(call, x, one), integer_constant(call, *categories, {count})},
+                            ElementType::float32, dims));
+  return std::nullopt;
+}
+
 }  // namespace
 
 void register_ml_features(LoweringRegistry& registry);
@@ -188,6 +212,7 @@ void register_ml_features(LoweringRegistry& registry) {
   add("Normalizer", lower_normalizer);
   add("FeatureVectorizer", lower_feature_vectorizer);
   add("ArrayFeatureExtractor", lower_array_feature_extractor);
+  add("OneHotEncoder", lower_one_hot_encoder);
 }
 
 }  // namespace onnxkit::plan

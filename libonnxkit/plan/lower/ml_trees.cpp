@@ -4,7 +4,7 @@
 #include <set>
 
 #include "libonnxkit/ir/tensor/tensor_data.h"
-#include "libonnxkit/plan/compose.h"
+#include "libonnxkit/plan/ml_scores.h"
 #include "libonnxkit/spec/tree_ensemble.h"
 
 namespace onnxkit::plan {
@@ -102,12 +102,11 @@ std::vector<View> operands_of(LowerCall& call, const TreeEnsemble& trees, const 
     targets.push_back(static_cast<std::int32_t>(vote.target)), weights.push_back(vote.weight);
   const auto votes = static_cast<std::int64_t>(targets.size()), ends = static_cast<std::int64_t>(roots.size());
   return {rows,
-          is_float ? table_of(call, ElementType::float32, floats, {count})
-                   : table_of(call, ElementType::float64, thresholds, {count}),
+          is_float ? table_of(call, ElementType::float32, floats, {count}) : double_constant(call, thresholds, {count}),
           table_of(call, ElementType::int32, nodes, {count, 3}),
           table_of(call, ElementType::int32, roots, {ends}),
           table_of(call, ElementType::int32, targets, {votes}),
-          table_of(call, ElementType::float64, weights, {votes})};
+          double_constant(call, weights, {votes})};
 }
 
 /// What the trees say of rows [rows, targets], of float64.
@@ -132,38 +131,20 @@ TreeSums tree_sums(LowerCall& call, const TreeEnsemble& trees, std::int64_t targ
 
 // ---- what is done to the sums
 
-/// The names of the attribute post_transform, which TreeEnsemble numbers.
-std::string post_transform(const LowerCall& call) {
-  if (call.node().op_type != std::string_view("TreeEnsemble")) return std::string(call.string("post_transform"));
-  constexpr const char* names[] = {"NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT"};
-  const std::int64_t number = call.integer("post_transform");
-  return number >= 0 && number < std::ssize(names) ? names[number] : "";
-}
-
-bool is_transform_of_numbers(const std::string& transform) { return transform == "NONE" || transform == "LOGISTIC"; }
-
 /// Row by row with these numbers added, which are one for each column or none.
 View with_base(LowerCall& call, const View& sums, const std::vector<double>& base) {
   if (base.empty()) return sums;
   Expression e;
   e.apply(Operation::add, e.input(0, Lane::f64), e.input(1, Lane::f64));
-  const View added =
-      broadcast_to(table_of(call, ElementType::float64, base, {static_cast<std::int64_t>(base.size())}), sums.dims);
-  return mapped(call, e, {sums, added}, ElementType::float64, sums.dims);
+  const View added = double_constant(call, base, {static_cast<std::int64_t>(base.size())});
+  return mapped(call, e, {sums, broadcast_to(added, sums.dims)}, ElementType::float64, sums.dims);
 }
 
-/// The sums as the scores that the model gives, of this stored type.
-View transformed_scores(LowerCall& call, const View& sums, const std::string& transform, ElementType stored) {
-  Expression e;
-  Number score = e.input(0, Lane::f64);
-  if (transform == "LOGISTIC") score = e.apply(Operation::sigmoid, score);
-  if (lane_of(stored) != Lane::f64) e.convert(score, lane_of(stored));
-  const View scores = call.make_sums(stored, sums.dims);
-  call.emit_map(e, {sums}, scores);
-  if (transform != "SOFTMAX") return scores;
-  const View parts = call.make(stored, sums.dims);
-  call.emit(softmax_step, {scores}, {parts}, SoftmaxParameters());
-  return parts;
+/// The sums as the scores that the model gives.
+View scores_of(LowerCall& call, const View& sums, PostTransform how, ElementType stored) {
+  const View scores = call.make(stored, sums.dims);
+  write_scores(call, sums, how, scores);
+  return scores;
 }
 
 std::optional<Reduction> reduction_of(LowerCall& call) {
@@ -180,18 +161,17 @@ std::optional<Reduction> reduction_of(LowerCall& call) {
   return std::nullopt;
 }
 
-Unlowered regressed(LowerCall& call, const TreeEnsemble& trees, const std::vector<double>& base) {
-  const std::string transform = post_transform(call);
-  const ElementType stored = LowerCall::stored_type(call.output_type(0));
-  const bool is_softmax = transform == "SOFTMAX" && stored == ElementType::float32;
-  if (!is_transform_of_numbers(transform) && !is_softmax) return "a transform of whole rows";
+Unlowered regress_by_trees(LowerCall& call, const TreeEnsemble& trees, const std::vector<double>& base) {
+  const auto transform = post_transform_of(call);
+  if (!transform) return no_such_transform;
   const auto reduction = reduction_of(call);
   const std::int64_t targets = call.integer("n_targets", 1);
   if (!reduction || (!base.empty() && std::ssize(base) != targets)) return "attributes of other forms";
   const TreeSums found = tree_sums(call, trees, targets, *reduction);
   if (!found.refused.empty()) return found.refused;
-  call.set_output(
-      0, reshaped(transformed_scores(call, with_base(call, found.sums, base), transform, stored), call.output_dims(0)));
+  const View scores =
+      scores_of(call, with_base(call, found.sums, base), *transform, LowerCall::stored_type(call.output_type(0)));
+  call.set_output(0, reshaped(scores, call.output_dims(0)));
   return std::nullopt;
 }
 
@@ -212,59 +192,54 @@ std::optional<OneClassVotes> one_class_votes(const TreeEnsemble& trees, std::int
   return votes;
 }
 
-struct Classified {
+struct ClassifiedRows {
   View classes;  ///< int64, numbers of classes
   View scores;   ///< float32 [rows, classes]
 };
 
-Classified classified_by_sum(LowerCall& call, const OneClassVotes& votes, const View& sums,
-                             const std::vector<double>& base, const std::string& transform) {
+ClassifiedRows classify_by_sum(LowerCall& call, const OneClassVotes& votes, const View& sums,
+                               const std::vector<double>& base, PostTransform how) {
   const View own = sliced(sums, 1, votes.for_second ? 1 : 0, 1, 1);
   const View sum = with_base(call, own, base.empty() ? base : std::vector<double>{base.back()});
   Expression decided;
   decided.apply(Operation::less, decided.constant(Lane::f64, votes.all_positive ? 0.5 : 0),
                 decided.input(0, Lane::f64));
-  Classified result;
+  ClassifiedRows result;
   result.classes = mapped(call, decided, {sum}, ElementType::int64, sum.dims);
   const View both = call.make(ElementType::float64, sums.dims);
   Expression other;
   if (votes.for_second) {
     other.constant(Lane::f64, base.size() == 2 ? base[0] : 0);
   } else {
-    const Number minuend = other.constant(Lane::f64, votes.all_positive && transform != "LOGISTIC" ? 1 : 0);
+    const Number minuend = other.constant(Lane::f64, votes.all_positive && how != PostTransform::logistic ? 1 : 0);
     other.apply(Operation::subtract, minuend, other.input(0, Lane::f64));
   }
   call.emit_map(other, votes.for_second ? std::vector<View>{} : std::vector<View>{sum}, sliced(both, 1, 0, 1, 1));
   call.emit_copy(sum, sliced(both, 1, 1, 1, 1));
-  const bool is_left = transform == "SOFTMAX" && !votes.for_second;
-  result.scores = transformed_scores(call, both, is_left ? "NONE" : transform, ElementType::float32);
+  const bool is_softmax = how == PostTransform::softmax || how == PostTransform::softmax_zero;
+  result.scores =
+      scores_of(call, both, is_softmax && !votes.for_second ? PostTransform::none : how, ElementType::float32);
   return result;
 }
 
-Unlowered classified(LowerCall& call, const TreeEnsemble& trees, const std::vector<double>& base) {
+Unlowered classify_by_trees(LowerCall& call, const TreeEnsemble& trees, const std::vector<double>& base) {
   const auto labels = call.integers("classlabels_int64s");
   if (!labels || call.strings("classlabels_strings")) return "strings lie in no buffer";
-  const std::string transform = post_transform(call);
-  if (!is_transform_of_numbers(transform) && transform != "SOFTMAX") return "a transform of whole rows";
+  const auto transform = post_transform_of(call);
+  if (!transform) return no_such_transform;
   const auto classes = std::ssize(*labels);
   const auto votes = one_class_votes(trees, classes);
   if (!base.empty() && std::ssize(base) != classes && !(votes && base.size() == 1)) return "attributes of other forms";
   const TreeSums found = tree_sums(call, trees, classes, Reduction::sum);
   if (!found.refused.empty()) return found.refused;
-  Classified result;
+  ClassifiedRows result;
   if (votes) {
-    result = classified_by_sum(call, *votes, found.sums, base, transform);
+    result = classify_by_sum(call, *votes, found.sums, base, *transform);
   } else {
     const View sums = with_base(call, found.sums, base);
-    result = {first_greatest(call, sums, 1), transformed_scores(call, sums, transform, ElementType::float32)};
+    result = {first_greatest(call, sums, 1), scores_of(call, sums, *transform, ElementType::float32)};
   }
-  const std::int64_t rows = found.sums.dims[0];
-  if (call.has_output(0)) {
-    const View names = call.make(ElementType::int64, {1, rows, 1});
-    call.emit(gather_step, {integer_constant(call, *labels, {1, classes, 1}), reshaped(result.classes, {rows})},
-              {names});
-    call.set_output(0, reshaped(names, call.output_dims(0)));
-  }
+  if (call.has_output(0)) give_labels(call, *labels, result.classes);
   if (call.has_output(1)) call.set_output(1, reshaped(result.scores, call.output_dims(1)));
   return std::nullopt;
 }
@@ -274,10 +249,10 @@ Unlowered lower_trees(LowerCall& call) {
   const bool is_classifier = op == std::string_view("TreeEnsembleClassifier");
   try {
     if (op == std::string_view("TreeEnsemble"))
-      return regressed(call, spec::read_indexed_trees(call, attribute_reals), {});
+      return regress_by_trees(call, spec::read_indexed_trees(call, attribute_reals), {});
     const auto base = spec::reals_or_tensor(call, "base_values", attribute_reals);
     const TreeEnsemble trees = spec::read_listed_trees(call, is_classifier ? "class" : "target", attribute_reals);
-    return is_classifier ? classified(call, trees, base) : regressed(call, trees, base);
+    return is_classifier ? classify_by_trees(call, trees, base) : regress_by_trees(call, trees, base);
   } catch (const spec::MalformedTrees&) {
     return faulty_trees;
   }

@@ -8,15 +8,43 @@ namespace {
 
 using Number = Expression::Number;
 
+/// Of float64, of which no kernel is made: exp(x - most) divided by the sum of the line, or x - most less the logarithm of the sum.
+template <bool is_log>
+View wide_softmax(LowerCall& call, const View& x, std::size_t axis) {
+  const std::vector<bool> goes = only_axis(x.rank(), axis);
+  Dims one = x.dims;
+  one[axis] = 1;
+  const View most = reshaped(reduced(call, Reduction::maximum, x, goes), one);
+  Expression power, e;
+  power.apply(Operation::exponential,
+              power.apply(Operation::subtract, power.input(0, Lane::f64), power.input(1, Lane::f64)));
+  const View powers = call.make_like(ElementType::float64, x.dims, x);
+  call.emit_map(power, {x, most}, powers);
+  const View sums = reshaped(reduced(call, Reduction::sum, powers, goes), one);
+  const View result = call.make_like(ElementType::float64, x.dims, x);
+  if (is_log) {
+    const Number above = e.apply(Operation::subtract, e.input(0, Lane::f64), e.input(1, Lane::f64));
+    e.apply(Operation::subtract, above, e.apply(Operation::logarithm, e.input(2, Lane::f64)));
+    call.emit_map(e, {x, most, sums}, result);
+  } else {
+    e.apply(Operation::divide, e.input(0, Lane::f64), e.input(1, Lane::f64));
+    call.emit_map(e, {powers, sums}, result);
+  }
+  return result;
+}
+
 template <bool is_log>
 Unlowered lower_softmax(LowerCall& call) {
   if (call.since() < 13) return "an old version";
-  if (!is_narrow_real(call.output_type(0))) return "only for real numbers of 32 bits and less";
-  View view = call.as_real(call.input(0));
-  if (view.rank() == 0 || view.size() == 0) return "without elements";
-  const std::size_t axis = counted_axis(call.integer("axis", -1), view.rank());
-  const Dims order = order_with_last(view.rank(), axis);
-  const View rows = call.contiguous(permuted(view, order));
+  const View x = call.input(0);
+  if (x.rank() == 0 || x.size() == 0) return "without elements";
+  const std::size_t axis = counted_axis(call.integer("axis", -1), x.rank());
+  if (x.type == ElementType::float64) {
+    call.set_output(0, wide_softmax<is_log>(call, x, axis));
+    return std::nullopt;
+  }
+  const Dims order = order_with_last(x.rank(), axis);
+  const View rows = call.contiguous(permuted(call.as_real(x), order));
   const View result = call.make(ElementType::float32, rows.dims);
   SoftmaxParameters parameters;
   parameters.is_log = is_log;

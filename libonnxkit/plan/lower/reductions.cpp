@@ -169,38 +169,72 @@ Unlowered lower_group_normalization(LowerCall& call) {
   return lower_groups(call, call.integer("num_groups"));
 }
 
-/// x / (bias + alpha / size * the sum of squares of neighbouring channels) ^ beta.
-Unlowered lower_lrn(LowerCall& call) {
-  const View x = stored_as(call, call.input(0), wide_type(call.input(0).type));
+/// The squares of the channels, with zeros for `before` of them in front and up to `count` in all.
+View padded_squares(LowerCall& call, const View& x, std::int64_t before, std::int64_t count) {
   const Lane lane = lane_of(x.type);
-  constexpr std::int64_t most_neighbours = 16;
-  const std::int64_t size = call.integer("size");
-  if (lane == Lane::i64 || x.size() == 0 || x.rank() < 2) return "without elements or channels";
-  if (size < 1 || size > most_neighbours) return "over many channels";
-  const std::int64_t before = (size - 1) / 2, channels = x.dims[1];
   Dims padded = x.dims;
-  padded[1] = channels + size - 1;
+  padded[1] = count;
   const View squares = call.make_like(x.type, padded, x);
   fill(call, squares, 0);
   Expression square;
   const Number number = square.input(0, lane);
   square.apply(Operation::multiply, number, number);
-  call.emit_map(square, {x}, sliced(squares, 1, before, 1, channels));
+  call.emit_map(square, {x}, sliced(squares, 1, before, 1, x.dims[1]));
+  return squares;
+}
+
+View added(LowerCall& call, std::vector<View> terms) {
   Expression e;
-  std::vector<View> inputs = {x};
-  Number sum = 0;
-  const Number own = e.input(0, lane);
-  for (std::int64_t i = 0; i < size; ++i) {
-    inputs.push_back(sliced(squares, 1, i, 1, channels));
-    const Number next = e.input(inputs.size() - 1, lane);
-    sum = i == 0 ? next : e.apply(Operation::add, sum, next);
+  const Lane lane = lane_of(terms[0].type);
+  Number sum = e.input(0, lane);
+  for (std::size_t i = 1; i < terms.size(); ++i) sum = e.apply(Operation::add, sum, e.input(i, lane));
+  const ElementType type = terms[0].type;
+  return applied(call, e, std::move(terms), type);
+}
+
+/// For each channel the sum of the squares of so many, from `before` in front of it on.
+View sums_of_neighbours(LowerCall& call, const View& x, std::int64_t before, std::int64_t window) {
+  const std::int64_t channels = x.dims[1];
+  View sums = padded_squares(call, x, before, channels + window - 1);
+  constexpr std::int64_t most_terms = 16;
+  if (window <= most_terms) {
+    std::vector<View> terms;
+    for (std::int64_t i = 0; i < window; ++i) terms.push_back(sliced(sums, 1, i, 1, channels));
+    return added(call, std::move(terms));
   }
+  // Sums of 1, 2, 4 ... channels, each of two of those before; those whose sizes make up the window are added.
+  std::optional<View> total;
+  std::int64_t first = 0;
+  for (std::int64_t size = 1;; size *= 2) {
+    if ((window & size) != 0) {
+      const View part = sliced(sums, 1, first, 1, channels);
+      total = total ? added(call, {*total, part}) : part;
+      first += size;
+    }
+    if (window < 2 * size) return *total;
+    const std::int64_t left = sums.dims[1] - size;
+    sums = added(call, {sliced(sums, 1, 0, 1, left), sliced(sums, 1, size, 1, left)});
+  }
+}
+
+/// x / (bias + alpha / size * the sum of squares of neighbouring channels) ^ beta.
+Unlowered lower_lrn(LowerCall& call) {
+  const View x = stored_as(call, call.input(0), wide_type(call.input(0).type));
+  const Lane lane = lane_of(x.type);
+  const std::int64_t size = call.integer("size");
+  if (lane == Lane::i64 || x.size() == 0 || x.rank() < 2) return "without elements or channels";
+  if (size < 1) return "over no channels";
+  const std::int64_t most = x.dims[1] - 1, before = std::min((size - 1) / 2, most),
+                     behind = std::min(size - 1 - (size - 1) / 2, most);
+  const View sums = sums_of_neighbours(call, x, before, before + 1 + behind);
+  Expression e;
+  const Number own = e.input(0, lane), sum = e.input(1, lane);
   const double alpha = static_cast<double>(call.real("alpha", 1e-4F)) / static_cast<double>(size);
   const Number scaled = e.apply(Operation::multiply, sum, e.constant(lane, alpha));
   const Number base = e.apply(Operation::add, scaled, e.constant(lane, static_cast<double>(call.real("bias", 1))));
   const Number power = e.apply(Operation::power, base, e.constant(lane, static_cast<double>(call.real("beta", 0.75F))));
   e.apply(Operation::divide, own, power);
-  give(call, applied(call, e, std::move(inputs), x.type));
+  give(call, applied(call, e, {x, sums}, x.type));
   return std::nullopt;
 }
 

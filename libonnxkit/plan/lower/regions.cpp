@@ -118,9 +118,7 @@ Unlowered lower_roi_align(LowerCall& call) {
   if (auto reason = many_taps(4 * rules.samples * rules.samples, element_count(points.dims))) return reason;
   const ElementType type = wide_type(x.type);
   points.rows = x.dims[0] * x.dims[2] * x.dims[3];
-  const View image = stored_as(call, x, type), turned = permuted(image, channels_behind);
-  const View pixels =
-      reshaped(image.has_channels_last() ? turned : call.contiguous(turned), {1, points.rows, channels});
+  const View pixels = rows_of_pixels(call, stored_as(call, x, type));
   points.first = first_pixels(call, x.dims, rules);
   const Taps taps[] = {region_taps(call, 0, x.dims[2], height, rules, type),
                        region_taps(call, 1, x.dims[3], width, rules, type)};

@@ -9,7 +9,7 @@ constexpr char not_tensors[] = "sequences and optional values lie in no buffer";
 constexpr char strings[] = "strings lie in no buffer";
 constexpr char bodies[] = "bodies run on the reference as a whole";
 constexpr char random[] = "random numbers are drawn by the reference";
-constexpr char training[] = "operators of training run on the reference";
+constexpr char derivatives[] = "derivatives are made by the reference";
 constexpr char regions[] = "the elements of a bin depend on the regions";
 constexpr char joint[] = "it is not taken apart into steps yet";
 constexpr char folded_values[] =
@@ -33,15 +33,14 @@ void register_unlowered(LoweringRegistry& registry) {
   all(bodies, {"If", "Loop", "Scan", "SequenceMap"});
   all(random, {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"});
   all(regions, {"MaxRoiPool"});
-  all(joint, {"BitCast", "Det", "FlexAttention", "SoftmaxCrossEntropyLoss", "Upsample"});
+  all(joint, {"BitCast", "Det", "FlexAttention", "Upsample"});
   for (const char* op : {"CenterCropPad", "Einsum", "MeanVarianceNormalization", "NegativeLogLikelihoodLoss",
-                         "RotaryEmbedding", "SwiGLU", "TensorScatter"})
+                         "RotaryEmbedding", "SoftmaxCrossEntropyLoss", "SwiGLU", "TensorScatter"})
     registry.add(op, all_versions(), refuse, {.never = joint, .is_composed = true});
   for (const char* op :
        {"BlackmanWindow", "Constant", "ConstantOfShape", "HammingWindow", "HannWindow", "MelWeightMatrix", "Range"})
     registry.add(op, all_versions(), refuse, {.never = folded_values, .makes_values = true});
-  for (const char* op : {"Adagrad", "Adam", "Gradient", "Momentum"})
-    registry.add("ai.onnx.preview.training", op, all_versions(), refuse, {.never = training});
+  registry.add("ai.onnx.preview.training", "Gradient", all_versions(), refuse, {.never = derivatives});
 }
 
 }  // namespace onnxkit::plan
