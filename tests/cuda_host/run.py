@@ -24,7 +24,9 @@ g (float[N, 20000] x) => (float[N, 20000] y) {
   large = ConstantOfShape <value = float[1] {2.5}> (shape)
   small = Constant <value = float[1] {0.5}> ()
   a = Add (x, large)
-  b = LRN <size = 17> (a)
+  ratio = Constant <value = float {0}> ()
+  trains = Constant <value = bool {1}> ()
+  b = Dropout (a, ratio, trains)
   y = Mul (b, small)
 }
 """
@@ -64,7 +66,9 @@ g (float[4, 30] x) => (float[4, 30] y) {
   a = Softmax (x)
   b = Softmax <axis = 0> (x)
   c = Add (a, b)
-  d = LRN <size = 17> (c)
+  ratio = Constant <value = float {0}> ()
+  trains = Constant <value = bool {1}> ()
+  d = Dropout (c, ratio, trains)
   e = Softmax (d)
   f = Softmax <axis = 0> (d)
   y = Mul (e, f)
@@ -80,7 +84,9 @@ g (float[4, 200] x) => (float[4, 200] y) {
   w3 = ConstantOfShape <value = float[1] {0.75}> (shape)
   a = MatMul (x, w0)
   b = MatMul (a, w1)
-  c = LRN <size = 17> (b)
+  ratio = Constant <value = float {0}> ()
+  trains = Constant <value = bool {1}> ()
+  c = Dropout (b, ratio, trains)
   d = MatMul (c, w2)
   e = MatMul (d, w3)
   y = MatMul (e, w0)
@@ -274,7 +280,7 @@ def samples(suite, run):
 def profiles(suite, run):
     words = ("--profile", "--no-judging", "--max-time", "50ms", "--no-own-workers")
     done = run(*words, command="bench")
-    suite.check("a profile", "" if done.returncode == 0 and "host LRN" in done.stdout else done.stdout + done.stderr)
+    suite.check("a profile", "" if done.returncode == 0 and "host Dropout" in done.stdout else done.stdout + done.stderr)
     for name in ("cuEventCreate", "cuEventRecordWithFlags", "cuEventElapsedTime", "cuEventDestroy_v2"):
         for number in (1, 2):
             done = run(*words, command="bench", FAIL=f"{name}:{number}")
