@@ -213,7 +213,15 @@ def trees(rows, trees=100, depth=8, features=20):
                target_weights=uniform(len(leaves), low=-1).tolist())
 
 
+def support_vectors(kernel, rows, vectors=500, features=30):
+    return one("SVMRegressor", [rows, features], domain="ai.onnx.ml", kernel_type=kernel, kernel_params=[0.05, 0.0, 3.0], n_supports=vectors,
+               coefficients=uniform(vectors, low=-1).tolist(), support_vectors=uniform(vectors * features, low=-1).tolist(), rho=[0.25])
+
+
 def machine_learning():
+    yield "SVMRegressor, RBF, 1,000 rows", support_vectors("RBF", 1000)
+    yield "SVMRegressor, RBF, one row", support_vectors("RBF", 1)
+    yield "SVMRegressor, linear, 1,000 rows", support_vectors("LINEAR", 1000)
     yield "TreeEnsembleRegressor of 100 trees, one row", trees(1)
     yield "TreeEnsembleRegressor of 100 trees, 1,000 rows", trees(1000)
     yield "Scaler", one("Scaler", [1000, 20], domain="ai.onnx.ml", offset=uniform(20).tolist(), scale=uniform(20).tolist())

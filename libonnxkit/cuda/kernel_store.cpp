@@ -1,6 +1,9 @@
 #include "libonnxkit/cuda/kernel_store.h"
 
-#include <fmt/core.h>
+#include <functional>
+#include <utility>
+
+#include <fmt/ranges.h>
 
 namespace onnxkit::cuda {
 
@@ -14,12 +17,15 @@ KernelSource source_of(const Launch& launch) {
 
 KernelStore::Wanted KernelStore::wanted(const Launch& launch, const plan::Step& step) {
   Wanted wanted{.source = source_of(launch)};
-  if (!has_parameters_) return wanted;
+  const std::string nodes = fmt::format("{}", fmt::join(step.nodes, "\n"));
+  const std::string place = fmt::format("{} {}", met_[nodes]++, nodes);
+  const std::size_t hash = std::hash<std::string>()(launch.text);
+  const bool is_as_before = std::exchange(texts_[place], hash) == hash;
+  if (!has_parameters_ || (is_as_before && find(wanted.source))) return wanted;
   const KernelForm form(launch.text);
   KernelSource common = wanted.source;
-  common.text = fmt::format("{}\n{}", fmt::join(step.nodes, "\n"), form.key());
-  const std::string key = common.key();
-  const auto [at, is_new] = forms_.emplace(fmt::format("{} {}", met_[key]++, key), Form());
+  common.text = form.key();
+  const auto [at, is_new] = forms_.emplace(fmt::format("{}\n{}", place, common.key()), Form());
   Form& known = at->second;
   if (is_new) {
     known.first = known.last = form.numbers();

@@ -61,8 +61,11 @@ class KernelStore {
     DriverFunction function = nullptr;
   };
 
-  std::unordered_map<std::string, Form> forms_;  ///< by nodes, form, and how often both came before in a plan
-  std::unordered_map<std::string, int> met_;     ///< in the plan that is being made: nodes and forms
+  std::unordered_map<std::string, int> met_;  ///< launches for nodes in the plan that is being made
+  /// By place, which is nodes and how many launches for them come before in a plan: the hash of the text that the last plan had there, and by form as
+  /// well what is known of it.
+  std::unordered_map<std::string, std::size_t> texts_;
+  std::unordered_map<std::string, Form> forms_;
   std::unordered_map<std::string, Held> held_;
   std::size_t most_held_ = 0;                              ///< before those that are gone are looked for
   bool has_parameters_ = true, goes_on_changing_ = false;  ///< a step was met with a third size

@@ -1,6 +1,7 @@
 #include "libonnxkit/cuda/kernels.h"
 
 #include <algorithm>
+#include <optional>
 
 #include <fmt/core.h>
 
@@ -23,9 +24,12 @@ std::string kernel_text(const KernelSource& source, const std::string& name) {
 /// What the launches of a plan run, and what of it has to be compiled.
 struct Wants {
   std::vector<KernelStore::Wanted> by_launch;
+  std::vector<std::optional<LoadedKernel>> held;  ///< by launch: what a living plan has
   std::vector<KernelSource> missing;
   std::vector<const plan::Step*> steps;  ///< of the missing ones
   std::unordered_map<std::string, std::size_t> numbers_of_missing = {};
+
+  std::size_t number_of_missing(const KernelSource& source) const { return numbers_of_missing.at(source.key()); }
 
   void miss(const KernelSource& source, const plan::Step* step) {
     if (!numbers_of_missing.emplace(source.key(), missing.size()).second) return;
@@ -40,7 +44,8 @@ Wants wants_of(std::span<const Launch* const> launches, std::span<const plan::St
   for (std::size_t i = 0; i < launches.size(); ++i) {
     wants.by_launch.push_back(store.wanted(*launches[i], *steps[i]));
     const KernelSource& source = wants.by_launch.back().source;
-    if (!store.find(source)) wants.miss(source, steps[i]);
+    wants.held.push_back(store.find(source));
+    if (!wants.held.back()) wants.miss(source, steps[i]);
   }
   return wants;
 }
@@ -134,11 +139,13 @@ Result<Kernels> make_kernels(const KernelMaker& maker, std::span<const Launch* c
   }
   if (!compiled) return compiled.error();
   for (std::size_t i = 0; i < wants.missing.size(); ++i) known.keep(wants.missing[i], compiled->kernels[i]);
-  Kernels kernels{.note = compiled->note};
-  for (KernelStore::Wanted& wanted : wants.by_launch) {
-    const auto kernel = known.find(wanted.source);
-    kernels.by_launch.push_back({kernel->function, std::move(wanted.numbers)});
-    if (kernels.loaded.empty() || kernels.loaded.back() != kernel->loaded) kernels.loaded.push_back(kernel->loaded);
+  Kernels kernels;
+  kernels.note = compiled->note;
+  for (std::size_t i = 0; i < launches.size(); ++i) {
+    const auto& held = wants.held[i];
+    const LoadedKernel& kernel = held ? *held : compiled->kernels[wants.number_of_missing(wants.by_launch[i].source)];
+    kernels.by_launch.push_back({kernel.function, std::move(wants.by_launch[i].numbers)});
+    if (kernels.loaded.empty() || kernels.loaded.back() != kernel.loaded) kernels.loaded.push_back(kernel.loaded);
   }
   return kernels;
 }

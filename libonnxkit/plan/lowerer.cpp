@@ -474,6 +474,7 @@ bool LowerCall::keep_last_if_taken() {
 
 void LowerCall::emit_copy(const View& from, const View& to) {
   if (from.dims != to.dims) throw Misfit("a part and its place are of different sizes");
+  if (from.type != to.type) throw Misfit("a part and its place are of different types");
   lowerer_.add_step({.kind = copy_step, .inputs = {from}, .outputs = {to}});
 }
 

@@ -1,8 +1,11 @@
 #include "libonnxkit/plan/ml_scores.h"
 
 namespace onnxkit::plan {
+namespace {
 
 using Number = Expression::Number;
+
+}  // namespace
 
 std::optional<PostTransform> post_transform_of(LowerCall& call) {
   constexpr PostTransform numbered[] = {PostTransform::none, PostTransform::softmax, PostTransform::logistic,

@@ -37,9 +37,10 @@ std::vector<Setting> settings() {
   std::vector<Setting> all = {{.name = "all passes"}, {.name = "a backend that joins nothing", .joins = false}};
   for (const char* pass : {"fuse_maps", "fuse_epilogues", "sink_copies", "split_maps"})
     all.push_back({.name = fmt::format("without {}", pass), .without = pass});
-  for (const plan::StepKind& kind : {plan::map_step, plan::product_step, plan::convolution_step, plan::pool_step,
-                                     plan::reduce_step, plan::softmax_step, plan::normalize_step, plan::attention_step,
-                                     plan::gather_step, plan::grouped_product_step, plan::weighted_gather_step})
+  for (const plan::StepKind& kind :
+       {plan::map_step, plan::product_step, plan::convolution_step, plan::pool_step, plan::reduce_step,
+        plan::softmax_step, plan::normalize_step, plan::attention_step, plan::gather_step, plan::grouped_product_step,
+        plan::weighted_gather_step, plan::tree_ensemble_step})
     all.push_back({.name = fmt::format("{} on the reference", kind.name), .on_host = kind});
   return all;
 }

@@ -18,7 +18,7 @@ View with_differences(LowerCall& call, const std::optional<View>& sums, const Vi
   std::vector<View> inputs;
   const auto next = [&](const View& view) {
     inputs.push_back(view);
-    return e.input(inputs.size() - 1, Lane::f64);
+    return e.input(inputs.size() - 1, lane_of(a.type));
   };
   std::optional<Number> sum;
   if (sums) sum = next(*sums);
@@ -29,7 +29,7 @@ View with_differences(LowerCall& call, const std::optional<View>& sums, const Vi
     sum = sum ? e.apply(Operation::add, *sum, square) : square;
   }
   if (has_root) e.apply(Operation::square_root, *sum);
-  return mapped(call, e, std::move(inputs), ElementType::float64, {a.dims[0], turned.dims[1]});
+  return mapped(call, e, std::move(inputs), a.type, {a.dims[0], turned.dims[1]});
 }
 
 /// By differences: lengths less products would lose what points that lie close together differ by.
@@ -37,11 +37,13 @@ Unlowered lower_cdist(LowerCall& call) {
   const View x = call.input(0), y = call.input(1);
   if (x.rank() != 2 || y.rank() != 2 || x.dims[1] != y.dims[1]) return "operands of other forms";
   if (x.size() == 0 || y.size() == 0) return "without elements";
-  constexpr std::int64_t most_features = 1 << 12, features_of_map = 5;
+  constexpr std::int64_t most_features = 1 << 12, features_of_map = 8;
   const std::int64_t features = x.dims[1];
   if (features > most_features) return "rows of too many numbers";
   constexpr std::int64_t turned_axes[] = {1, 0};
-  const View a = stored_as(call, x, ElementType::float64), b = stored_as(call, y, ElementType::float64);
+  if (!is_narrow_real(x.type) && x.type != ElementType::float64) return "only for real numbers";
+  const ElementType type = wide_type(x.type);
+  const View a = stored_as(call, x, type), b = stored_as(call, y, type);
   const View turned = call.contiguous(permuted(b, turned_axes));
   const bool has_root = call.string("metric") == "euclidean";
   std::optional<View> sums;

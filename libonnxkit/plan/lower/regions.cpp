@@ -113,7 +113,8 @@ Unlowered lower_roi_align(LowerCall& call) {
   if (x.rank() != 4 || rois.rank() != 2 || rois.dims[1] != 4 || height < 1 || width < 1)
     return "operands of other forms";
   const std::int64_t regions = rois.dims[0], channels = x.dims[1];
-  if (x.size() == 0 || call.input(2).size() != regions) return "operands of other forms";
+  if (x.size() == 0 || regions == 0) return "without elements";
+  if (call.input(2).size() != regions) return "operands of other forms";
   SampledPoints points{.dims = {regions, height, width}};
   if (auto reason = many_taps(4 * rules.samples * rules.samples, element_count(points.dims))) return reason;
   const ElementType type = wide_type(x.type);
