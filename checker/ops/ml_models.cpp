@@ -116,7 +116,9 @@ void infer_svm_classifier(InferContext& context) {
   set_labels(context, labels, features.rows);
   constexpr std::int64_t many = 1'000'000;
   Dim scores;
-  if (classes > 1 && classes < many) scores = pairwise && classes > 2 ? classes * (classes - 1) / 2 : classes;
+  // Labels may be more than the classes that vectors are for.
+  const std::int64_t scored = has_vectors ? *attribute_length(context, "vectors_per_class") : classes;
+  if (scored > 1 && scored < many) scores = pairwise && scored > 2 ? scored * (scored - 1) / 2 : scored;
   context.lose_shape(1, "the number of scores is not stated");
   context.set_tensor(1, ElementType::float32, {features.rows, scores});
 }

@@ -15,6 +15,14 @@ KernelSource source_of(const Launch& launch) {
   return {launch.text, launch.threads, launch.synchronizes, launch.spends_registers};
 }
 
+void KernelStore::begin_plan() {
+  constexpr std::size_t most_forms = 1 << 13;  // each is as long as a kernel
+  met_.clear();
+  if (forms_.size() <= most_forms) return;
+  forms_.clear();
+  texts_.clear();
+}
+
 KernelStore::Wanted KernelStore::wanted(const Launch& launch, const plan::Step& step) {
   Wanted wanted{.source = source_of(launch)};
   const std::string nodes = fmt::format("{}", fmt::join(step.nodes, "\n"));

@@ -41,7 +41,7 @@ class KernelStore {
     std::vector<std::int64_t> numbers = {};
   };
   /// What comes next belongs to another plan.
-  void begin_plan() { met_.clear(); }
+  void begin_plan();
   /// `step`: that the launch is for.
   Wanted wanted(const Launch& launch, const plan::Step& step);
   /// That of a living plan.

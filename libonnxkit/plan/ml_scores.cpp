@@ -69,9 +69,11 @@ LinearSums linear_sums(LowerCall& call, std::span<const float> coefficients, std
 namespace {
 
 /// exp(x - the greatest), divided by the sum of the row; with `keeps_zeros` a 0 stays and does not count.
-void write_softmax(LowerCall& call, const View& sums, bool keeps_zeros, const View& to) {
-  if (!keeps_zeros && sums.type == ElementType::float32)
-    return call.emit(softmax_step, {sums}, {to}, SoftmaxParameters());
+void write_softmax(LowerCall& call, const View& given, bool keeps_zeros, const View& to) {
+  if (!keeps_zeros && given.type == ElementType::float32)
+    return call.emit(softmax_step, {given}, {to}, SoftmaxParameters());
+  // The greatest may be a 0 that does not count: what is far below it has to be more than nothing.
+  const View sums = stored_as(call, given, ElementType::float64);
   const Lane lane = lane_of(sums.type);
   const Dims one = {sums.dims[0], 1};
   const std::vector<bool> goes = {false, true};

@@ -85,19 +85,25 @@ View joined_places(LowerCall& call, std::span<const Taps> axes, const SampledPoi
     inputs.push_back(std::move(view));
     return e.input(inputs.size() - 1, Lane::i64);
   };
-  std::optional<Number> place, is_none;
+  std::optional<Number> place, is_none, is_any;
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const Number own = next(among_taps(axes[i].places, i, axes.size(), dims));
-    const Number none = e.apply(Operation::less, own, e.integer(0));
-    is_none = is_none ? e.apply(Operation::logical_or, *is_none, none) : none;
+    const auto add_to = [&](std::optional<Number>& all, Number one) {
+      all = all ? e.apply(Operation::logical_or, *all, one) : one;
+    };
+    add_to(is_none, e.apply(Operation::less, own, e.integer(0)));
+    add_to(is_any, e.apply(Operation::less, own, e.integer(-1)));
     place = place ? e.apply(Operation::add, e.apply(Operation::multiply, *place, e.integer(axes[i].size)), own) : own;
   }
+  Number row = e.apply(Operation::select, *is_any, e.integer(0), *place);
+  is_none = e.apply(Operation::logical_and, *is_none, e.apply(Operation::logical_not, *is_any));
   if (points.first) {
     const Number first = next(broadcast_to(*points.first, dims));
-    is_none = e.apply(Operation::logical_and, *is_none, e.apply(Operation::less, first, e.integer(points.rows)));
-    place = e.apply(Operation::add, *place, first);
+    const Number found = e.apply(Operation::select, *is_none, e.integer(-1), e.apply(Operation::add, row, first));
+    e.apply(Operation::select, e.apply(Operation::less, first, e.integer(points.rows)), found, e.integer(points.rows));
+  } else {
+    e.apply(Operation::select, *is_none, e.integer(-1), row);
   }
-  e.apply(Operation::select, *is_none, e.integer(-1), *place);
   return with_joined_taps(mapped(call, e, std::move(inputs), ElementType::int64, dims), points.dims);
 }
 
@@ -121,7 +127,7 @@ View rows_of_pixels(LowerCall& call, const View& images) {
 
 Unlowered many_taps(std::int64_t taps, std::int64_t points) {
   constexpr std::int64_t most = std::int64_t{1} << 26;  // a GiB of places and weights
-  if (points > most / taps) return "there would be many neighbours";
+  if (taps < 1 || points > most / taps) return "there would be many neighbours";
   return std::nullopt;
 }
 

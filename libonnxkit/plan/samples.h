@@ -12,8 +12,9 @@ namespace onnxkit::plan {
 /// What points take along one axis: the same number of elements each.
 struct Taps {
   std::int64_t size = 0;  ///< elements of the axis
-  View places;            ///< int64 [taps, points...]; negative: none
-  View weights;           ///< the same
+  View
+      places;  ///< int64 [taps, points...]; negative: none, and less than -1 any, whatever other axes say: the weight is NaN
+  View weights;  ///< the same
 };
 
 /// What is computed of a tap.

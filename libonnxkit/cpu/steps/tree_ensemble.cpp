@@ -205,6 +205,7 @@ class TreeEnsembleKernel : public Kernel {
 std::optional<std::string> refuse_tree_ensemble(const plan::Plan& plan, const plan::Step& step) {
   const ElementType type = step.inputs[0].type;
   if (type != ElementType::float32 && type != ElementType::float64) return "rows that are neither float32 nor float64";
+  if (!plan::row_stride_of(step.inputs[0])) return "features that do not lie side by side";
   for (std::size_t i = 1; i < step.inputs.size(); ++i)
     if (plan.buffers[step.inputs[i].buffer].home != plan::Home::constant) return "trees that are not constant";
   return std::nullopt;

@@ -43,6 +43,7 @@ std::string write_walk(const plan::Step& step, std::string_view combine) {
 
 Result<std::vector<Launch>> write_tree_ensemble(const plan::Step& step, const Preparation& preparation) {
   if (const auto fits = check_types(step); !fits) return fits.error();
+  if (!plan::row_stride_of(step.inputs[0])) return make_error("not-supported", "features that do not lie side by side");
   const View& y = step.outputs[0];
   const plan::Reduction reduction = static_cast<const plan::TreeEnsembleParameters&>(*step.parameters).reduction;
   const bool is_least = reduction == plan::Reduction::minimum, is_greatest = reduction == plan::Reduction::maximum;

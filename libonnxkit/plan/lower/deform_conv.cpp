@@ -32,16 +32,16 @@ Taps deformed_taps(LowerCall& call, const Window& window, std::size_t axis, std:
     const auto number = [&](double value) { return e.constant(Lane::f64, value); };
     const Number window_at = e.apply(Operation::multiply, of[1], number(static_cast<double>(window.strides[axis])));
     const Number at = e.apply(Operation::add, e.apply(Operation::add, window_at, of[2]), of[0]);
-    const Number low = e.apply(Operation::floor, at), side = e.convert(tap, Lane::f64);
-    if (part == TapPart::place) {
-      const Number place = e.apply(Operation::add, low, side);
-      const Number is_there = e.apply(Operation::logical_and, e.apply(Operation::less_or_equal, number(0), place),
-                                      e.apply(Operation::less, place, number(static_cast<double>(size))));
-      return e.apply(Operation::select, is_there, place, number(-1));
-    }
-    const Number rest = e.apply(Operation::subtract, at, low);
-    return e.apply(Operation::select, e.apply(Operation::equal, side, number(0)),
-                   e.apply(Operation::subtract, number(1), rest), rest);
+    const Number low = e.apply(Operation::floor, at), rest = e.apply(Operation::subtract, at, low);
+    const Number is_low = e.apply(Operation::equal, tap, e.integer(0));
+    if (part == TapPart::weight)
+      return e.apply(Operation::select, is_low, e.apply(Operation::subtract, number(1), rest), rest);
+    // A neighbour without weight counts for nothing, were it infinite.
+    const Number place = e.apply(Operation::add, low, e.convert(tap, Lane::f64));
+    const Number has_weight = e.apply(Operation::logical_or, is_low, e.apply(Operation::less, number(0), rest));
+    const Number is_inside = e.apply(Operation::logical_and, e.apply(Operation::less_or_equal, number(0), place),
+                                     e.apply(Operation::less, place, number(static_cast<double>(size))));
+    return e.apply(Operation::select, e.apply(Operation::logical_and, is_inside, has_weight), place, number(-1));
   };
   return taps_along(call, size, 2, coordinates, points, ElementType::float32, write);
 }
@@ -50,7 +50,7 @@ Unlowered unfit_deformation(LowerCall& call, const Window& window, std::int64_t 
   const Dims &x = call.input_dims(0), out = call.output_dims(0);
   const std::int64_t taps = window.kernel[0] * window.kernel[1];
   constexpr std::int64_t most_groups = 64;
-  if (groups < 1 || groups > most_groups || x[1] % groups != 0) return "operands of other forms";
+  if (taps < 1 || groups < 1 || groups > most_groups || x[1] % groups != 0) return "operands of other forms";
   const auto fits = [&](std::size_t input, std::int64_t coordinates) {
     return call.input_dims(input) == Dims{x[0], groups * taps * coordinates, out[2], out[3]};
   };

@@ -100,6 +100,8 @@ std::optional<View> label_values(LowerCall& call, const LabelKeys& keys, std::si
 }
 
 Unlowered lower_label_encoder(LowerCall& call) {
+  for (const char* other : {"keys_tensor", "values_tensor", "default_tensor", "keys_strings", "values_strings"})
+    if (call.has_attribute(other)) return "labels of tensors or strings";
   constexpr std::int64_t most_comparisons = std::int64_t{1} << 22, most_keys = 64;  // more are found faster by a search
   const View x = call.input(0);
   if (x.size() == 0) return "without elements";

@@ -201,7 +201,8 @@ Unlowered read_pairwise(LowerCall& call, Pairwise& machine) {
   machine.counts = call.integers("vectors_per_class").value_or(std::vector<std::int64_t>());
   const std::int64_t classes = machine.classes();
   if (classes < 2 || classes > most_classes) return "a single class or too many";
-  if (!reals_of(call, "prob_a").empty()) return "probabilities of pairs are brought together step by step";
+  if (!reals_of(call, "prob_a").empty() || !reals_of(call, "prob_b").empty())
+    return "probabilities of pairs are brought together step by step";
   std::int64_t count = 0;
   for (const std::int64_t of_class : machine.counts) {
     if (of_class < 0 || of_class > most_vectors) return "support vectors of another number";

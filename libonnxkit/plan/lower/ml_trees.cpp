@@ -84,8 +84,9 @@ std::vector<View> operands_of(LowerCall& call, const TreeEnsemble& trees, const 
                         std::all_of(trees.nodes.begin(), trees.nodes.end(),
                                     [](const spec::TreeNode& node) { return fits_float(node.threshold); });
   const std::int64_t features = x.dims.back();
-  const View rows = reshaped_or_copied(call, stored_as(call, x, is_float ? ElementType::float32 : ElementType::float64),
-                                       {x.size() / features, features});
+  View rows = reshaped_or_copied(call, stored_as(call, x, is_float ? ElementType::float32 : ElementType::float64),
+                                 {x.size() / features, features});
+  if (!row_stride_of(rows)) rows = call.contiguous(rows);
   std::vector<float> floats;
   std::vector<double> thresholds, weights;
   std::vector<std::int32_t> nodes, roots, targets;

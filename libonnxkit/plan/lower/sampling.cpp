@@ -74,6 +74,7 @@ struct SampleRules {
   SampleMode mode = SampleMode::linear;
   bool aligns_corners = false;
   Beyond beyond = Beyond::zeros;
+  double any_place = 0;  ///< for coordinates that are not finite, as Taps say it where there are further axes
 };
 
 /// Along one axis.
@@ -151,7 +152,7 @@ Number write_grid_tap(Expression& e, Number coordinate, Number number_of_tap, Ta
   if (part == TapPart::place) {
     const Number first = rules.mode == SampleMode::cubic ? e.apply(Operation::subtract, low, number(1)) : low;
     const Number element = element_for(e, e.apply(Operation::add, first, tap), size, rules);
-    return e.apply(Operation::select, is_finite(e, at), element, number(0));
+    return e.apply(Operation::select, is_finite(e, at), element, number(rules.any_place));
   }
   const Number rest = e.apply(Operation::subtract, at, low);
   if (rules.mode == SampleMode::cubic) return cubic_weight(e, rest, tap);
@@ -222,7 +223,8 @@ void give_sampled(LowerCall& call, const View& sampled) {
 
 Unlowered lower_grid_sample(LowerCall& call) {
   const View x = call.input(0), grid = call.input(1);
-  const SampleRules rules = rules_of(call);
+  SampleRules rules = rules_of(call);
+  if (x.rank() > 3) rules.any_place = -2;
   if (auto reason = unsampled(call, x, grid, rules)) return reason;
   const std::int64_t batches = x.dims[0], channels = x.dims[1], count = grid.size() / (batches * grid.dims.back());
   const bool is_real = lane_of(x.type) != Lane::i64;
