@@ -25,11 +25,12 @@ void KernelStore::begin_plan() {
 
 KernelStore::Wanted KernelStore::wanted(const Launch& launch, const plan::Step& step) {
   Wanted wanted{.source = source_of(launch)};
+  wanted.held = find(wanted.source);
   const std::string nodes = fmt::format("{}", fmt::join(step.nodes, "\n"));
   const std::string place = fmt::format("{} {}", met_[nodes]++, nodes);
   const std::size_t hash = std::hash<std::string>()(launch.text);
   const bool is_as_before = std::exchange(texts_[place], hash) == hash;
-  if (!has_parameters_ || (is_as_before && find(wanted.source))) return wanted;
+  if (!has_parameters_ || (is_as_before && wanted.held)) return wanted;
   const KernelForm form(launch.text);
   KernelSource common = wanted.source;
   common.text = form.key();
@@ -46,11 +47,12 @@ KernelStore::Wanted KernelStore::wanted(const Launch& launch, const plan::Step& 
     if (known.last[i] != known.first[i]) known.varies[i] = true;
   // Sessions of two sizes keep kernels that know theirs, which are faster.
   const int most_apart = goes_on_changing_ ? 1 : 2;
-  if (known.sizes <= most_apart || known.last == known.first || find(wanted.source)) return wanted;
+  if (known.sizes <= most_apart || known.last == known.first || wanted.held) return wanted;
   goes_on_changing_ = true;
   wanted.source.text = form.with_parameters(known.varies);
   for (std::size_t i = 0; i < known.varies.size(); ++i)
     if (known.varies[i]) wanted.numbers.push_back(known.last[i]);
+  wanted.held = find(wanted.source);
   return wanted;
 }
 

@@ -35,10 +35,11 @@ struct LoadedKernel {
 /// size of other forms, as those of sizes that divide by four are.
 class KernelStore {
  public:
-  /// Of a launch: what it is compiled from, and the numbers that are its last parameters.
+  /// Of a launch: what it is compiled from, the numbers that are its last parameters, and the kernel where a living plan has it.
   struct Wanted {
     KernelSource source;
     std::vector<std::int64_t> numbers = {};
+    std::optional<LoadedKernel> held = {};
   };
   /// What comes next belongs to another plan.
   void begin_plan();

@@ -1,7 +1,6 @@
 #include "libonnxkit/cuda/kernels.h"
 
 #include <algorithm>
-#include <optional>
 
 #include <fmt/core.h>
 
@@ -24,7 +23,6 @@ std::string kernel_text(const KernelSource& source, const std::string& name) {
 /// What the launches of a plan run, and what of it has to be compiled.
 struct Wants {
   std::vector<KernelStore::Wanted> by_launch;
-  std::vector<std::optional<LoadedKernel>> held;  ///< by launch: what a living plan has
   std::vector<KernelSource> missing;
   std::vector<const plan::Step*> steps;  ///< of the missing ones
   std::unordered_map<std::string, std::size_t> numbers_of_missing = {};
@@ -43,9 +41,8 @@ Wants wants_of(std::span<const Launch* const> launches, std::span<const plan::St
   store.begin_plan();
   for (std::size_t i = 0; i < launches.size(); ++i) {
     wants.by_launch.push_back(store.wanted(*launches[i], *steps[i]));
-    const KernelSource& source = wants.by_launch.back().source;
-    wants.held.push_back(store.find(source));
-    if (!wants.held.back()) wants.miss(source, steps[i]);
+    const KernelStore::Wanted& wanted = wants.by_launch.back();
+    if (!wanted.held) wants.miss(wanted.source, steps[i]);
   }
   return wants;
 }
@@ -142,9 +139,9 @@ Result<Kernels> make_kernels(const KernelMaker& maker, std::span<const Launch* c
   Kernels kernels;
   kernels.note = compiled->note;
   for (std::size_t i = 0; i < launches.size(); ++i) {
-    const auto& held = wants.held[i];
-    const LoadedKernel& kernel = held ? *held : compiled->kernels[wants.number_of_missing(wants.by_launch[i].source)];
-    kernels.by_launch.push_back({kernel.function, std::move(wants.by_launch[i].numbers)});
+    KernelStore::Wanted& wanted = wants.by_launch[i];
+    const LoadedKernel& kernel = wanted.held ? *wanted.held : compiled->kernels[wants.number_of_missing(wanted.source)];
+    kernels.by_launch.push_back({kernel.function, std::move(wanted.numbers)});
     if (kernels.loaded.empty() || kernels.loaded.back() != kernel.loaded) kernels.loaded.push_back(kernel.loaded);
   }
   return kernels;

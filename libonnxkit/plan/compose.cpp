@@ -23,6 +23,14 @@ Dims along_axis(std::size_t rank, std::size_t axis, std::int64_t size) {
   return dims;
 }
 
+Expression::Number is_among(Expression& e, Expression::Number x, std::int64_t count) {
+  const auto number = [&](std::int64_t value) {
+    return e.lane(x) == Lane::i64 ? e.integer(value) : e.constant(e.lane(x), static_cast<double>(value));
+  };
+  return e.apply(Operation::logical_and, e.apply(Operation::less_or_equal, number(0), x),
+                 e.apply(Operation::less, x, number(count)));
+}
+
 View positions_along(LowerCall& call, const Dims& dims, std::size_t axis) {
   call.spend_on_tables(dims[axis], sizeof(std::int64_t));
   std::vector<std::int64_t> positions(static_cast<std::size_t>(dims[axis]));

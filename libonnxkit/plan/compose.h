@@ -22,6 +22,8 @@ std::size_t counted_axis(std::int64_t axis, std::size_t rank);
 Dims along_axis(std::size_t rank, std::size_t axis, std::int64_t size);
 /// A constant of these numbers, int64.
 View integer_constant(LowerCall& call, std::span<const std::int64_t> values, Dims dims);
+/// Whether 0 <= x < count, of an i64 or an f64.
+Expression::Number is_among(Expression& e, Expression::Number x, std::int64_t count);
 /// 0, 1, 2 ... along one axis of `dims`, the same along the others.
 View positions_along(LowerCall& call, const Dims& dims, std::size_t axis);
 /// A new tensor of expression(inputs).

@@ -76,6 +76,10 @@ Taps taps_along(LowerCall& call, std::int64_t size, std::int64_t count, std::spa
           part_of_taps(call, count, coordinates, points, weight, write, TapPart::weight)};
 }
 
+Number linear_weight(Expression& e, Number rest, Number is_low) {
+  return e.apply(Operation::select, is_low, e.apply(Operation::subtract, e.constant(Lane::f64, 1), rest), rest);
+}
+
 View joined_places(LowerCall& call, std::span<const Taps> axes, const SampledPoints& points) {
   if (axes.size() == 1 && !points.first && axes[0].places.dims == joined_dims(axes, points)) return axes[0].places;
   const Dims dims = joined_dims(axes, points);

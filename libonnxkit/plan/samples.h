@@ -34,6 +34,8 @@ struct SampledPoints {
   std::optional<View> factor = {};  ///< of the weights
   std::int64_t rows = 0;            ///< of the data, where `first` is given
 };
+/// What a point takes of the lower one of two neighbours, or of the other one; it lies `rest` behind the lower one.
+Expression::Number linear_weight(Expression& e, Expression::Number rest, Expression::Number is_low);
 /// The places of all combinations of taps of the axes, the outer axis first: int64 [taps, points...]. Negative: none.
 View joined_places(LowerCall& call, std::span<const Taps> axes, const SampledPoints& points);
 /// output [outer, points, columns] = the sums, or the greatest, of rows of data [outer, rows, columns] times weights.

@@ -27,7 +27,7 @@ Number write_crop_tap(Expression& e, Number at, Number tap, TapPart part, std::i
   const Number is_first = e.apply(Operation::equal, tap, e.integer(0));
   if (part == TapPart::weight) {
     if (is_nearest) return number(1);
-    return e.apply(Operation::select, is_first, e.apply(Operation::subtract, number(1), rest), rest);
+    return linear_weight(e, rest, is_first);
   }
   const Number is_inside = e.apply(Operation::logical_and, e.apply(Operation::less_or_equal, number(0), at),
                                    e.apply(Operation::less_or_equal, at, number(static_cast<double>(size - 1))));
@@ -59,8 +59,7 @@ View picture_rows(LowerCall& call, std::int64_t regions) {
   const std::int64_t each = x[2] * x[3];
   Expression e;
   const Number picture = e.input(0, Lane::i64);
-  const Number is_there = e.apply(Operation::logical_and, e.apply(Operation::less_or_equal, e.integer(0), picture),
-                                  e.apply(Operation::less, picture, e.integer(x[0])));
+  const Number is_there = is_among(e, picture, x[0]);
   e.apply(Operation::select, is_there, e.apply(Operation::multiply, picture, e.integer(each)), e.integer(x[0] * each));
   return mapped(call, e, {reshaped_or_copied(call, call.input(2), {regions, 1, 1})}, ElementType::int64,
                 {regions, 1, 1});

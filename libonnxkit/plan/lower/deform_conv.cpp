@@ -34,13 +34,11 @@ Taps deformed_taps(LowerCall& call, const Window& window, std::size_t axis, std:
     const Number at = e.apply(Operation::add, e.apply(Operation::add, window_at, of[2]), of[0]);
     const Number low = e.apply(Operation::floor, at), rest = e.apply(Operation::subtract, at, low);
     const Number is_low = e.apply(Operation::equal, tap, e.integer(0));
-    if (part == TapPart::weight)
-      return e.apply(Operation::select, is_low, e.apply(Operation::subtract, number(1), rest), rest);
+    if (part == TapPart::weight) return linear_weight(e, rest, is_low);
     // A neighbour without weight counts for nothing, were it infinite.
     const Number place = e.apply(Operation::add, low, e.convert(tap, Lane::f64));
     const Number has_weight = e.apply(Operation::logical_or, is_low, e.apply(Operation::less, number(0), rest));
-    const Number is_inside = e.apply(Operation::logical_and, e.apply(Operation::less_or_equal, number(0), place),
-                                     e.apply(Operation::less, place, number(static_cast<double>(size))));
+    const Number is_inside = is_among(e, place, size);
     return e.apply(Operation::select, e.apply(Operation::logical_and, is_inside, has_weight), place, number(-1));
   };
   return taps_along(call, size, 2, coordinates, points, ElementType::float32, write);

@@ -38,8 +38,7 @@ View unpooled_places(LowerCall& call, const Dims& image) {
       place = e.apply(Operation::add, place, e.apply(Operation::multiply, at, e.integer(outer[axis])));
     }
   }
-  const Number is_inside = e.apply(Operation::logical_and, e.apply(Operation::less_or_equal, e.integer(0), index),
-                                   e.apply(Operation::less, index, e.integer(element_count(image))));
+  const Number is_inside = is_among(e, index, element_count(image));
   e.apply(Operation::select, is_inside, place, e.integer(element_count(out)));
   return mapped(call, e, {reshaped(indices, {indices.size()})}, ElementType::int64, {indices.size()});
 }

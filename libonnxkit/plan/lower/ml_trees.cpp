@@ -83,9 +83,7 @@ std::vector<View> operands_of(LowerCall& call, const TreeEnsemble& trees, const 
   const bool is_float = x.type == ElementType::float32 &&
                         std::all_of(trees.nodes.begin(), trees.nodes.end(),
                                     [](const spec::TreeNode& node) { return fits_float(node.threshold); });
-  const std::int64_t features = x.dims.back();
-  View rows = reshaped_or_copied(call, stored_as(call, x, is_float ? ElementType::float32 : ElementType::float64),
-                                 {x.size() / features, features});
+  View rows = feature_rows(call, is_float ? ElementType::float32 : ElementType::float64);
   if (!row_stride_of(rows)) rows = call.contiguous(rows);
   std::vector<float> floats;
   std::vector<double> thresholds, weights;
@@ -117,9 +115,8 @@ struct TreeSums {
 };
 
 TreeSums tree_sums(LowerCall& call, const TreeEnsemble& trees, std::int64_t targets, Reduction reduction) {
+  if (auto reason = unfit_features(call)) return {{}, *reason};
   const View& x = call.input(0);
-  if (!has_lane(x.type)) return {{}, "elements cannot be computed"};
-  if (x.dims.empty() || x.rank() > 2 || x.size() == 0) return {{}, "without elements"};
   if (targets < 1) return {{}, "there are no targets"};
   if (auto reason = unfit_trees(trees, x.dims.back(), targets); !reason.empty()) return {{}, reason};
   TreeEnsembleParameters parameters;

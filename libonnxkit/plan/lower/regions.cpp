@@ -1,6 +1,4 @@
 // RoiAlign: regions of a feature map brought to one size. Samples along each axis in maps, sums of pixels by weights.
-#include <limits>
-
 #include "libonnxkit/plan/samples.h"
 
 namespace onnxkit::plan {
@@ -51,7 +49,7 @@ Number write_region_tap(Expression& e, std::span<const Number> of, Number tap, T
   }
   const Number rest = e.apply(Operation::subtract, within, low);
   const Number is_low = e.apply(Operation::equal, side, number(0));
-  const Number weight = e.apply(Operation::select, is_low, e.apply(Operation::subtract, number(1), rest), rest);
+  const Number weight = linear_weight(e, rest, is_low);
   if (rules.is_max) return e.apply(Operation::select, is_inside, weight, number(0));
   return e.apply(Operation::divide, weight, number(static_cast<double>(rules.samples)));
 }
@@ -82,8 +80,7 @@ View first_pixels(LowerCall& call, const Dims& x, const RegionRules& rules) {
   Expression e;
   std::vector<View> inputs = {reshaped_or_copied(call, batches, dims)};
   const Number batch = e.input(0, Lane::i64);
-  Number holds = e.apply(Operation::logical_and, e.apply(Operation::less_or_equal, e.integer(0), batch),
-                         e.apply(Operation::less, batch, e.integer(x[0])));
+  Number holds = is_among(e, batch, x[0]);
   for (std::int64_t i = 0; i < 4; ++i) {
     inputs.push_back(reshaped_or_copied(call, picked(rois, 1, i), dims));
     const Number at = moved(e, e.convert(e.input(inputs.size() - 1, lane_of(rois.type)), Lane::f64), rules);

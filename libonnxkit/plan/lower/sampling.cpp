@@ -156,8 +156,7 @@ Number write_grid_tap(Expression& e, Number coordinate, Number number_of_tap, Ta
   }
   const Number rest = e.apply(Operation::subtract, at, low);
   if (rules.mode == SampleMode::cubic) return cubic_weight(e, rest, tap);
-  return e.apply(Operation::select, e.apply(Operation::equal, tap, number(0)),
-                 e.apply(Operation::subtract, number(1), rest), rest);
+  return linear_weight(e, rest, e.apply(Operation::equal, tap, number(0)));
 }
 
 SampleRules rules_of(const LowerCall& call) {

@@ -14,11 +14,6 @@ struct Shape {
   std::int64_t rows, times, groups, n, k;
 };
 
-std::span<std::int64_t> choices_of(HostStep& one) {
-  std::vector<std::byte>& memory = one.memory[one.step.inputs[2].buffer];
-  return {reinterpret_cast<std::int64_t*>(memory.data()), memory.size() / sizeof(std::int64_t)};
-}
-
 /// With the rows of a repeated for each of their choices, and the matrices of b transposed, or not.
 HostStep random_grouped_product(Random& random, const Shape& shape, ElementType type, ElementType type_of_b,
                                 bool repeats, bool is_transposed) {
@@ -33,7 +28,7 @@ HostStep random_grouped_product(Random& random, const Shape& shape, ElementType 
                           .outputs = {HostStep::view(3, type, {shape.rows, shape.times, shape.n})},
                           .parameters = std::make_shared<plan::GroupedProductParameters>()});
   random.fill(one, false);
-  for (std::int64_t& choice : choices_of(one)) choice = random.below(shape.groups);
+  for (std::int64_t& choice : one.integers(2)) choice = random.below(shape.groups);
   return one;
 }
 
@@ -85,11 +80,11 @@ TEST_CASE("generated grouped products tell of matrices that are not there") {
   program.add(one);
   REQUIRE(program.compile() == "");
   for (const std::int64_t choice : {0, 2}) {
-    choices_of(one)[1] = choice;
+    one.integers(2)[1] = choice;
     CHECK(program.run(one) == "");
   }
   for (const std::int64_t choice : {-1, 3}) {
-    choices_of(one)[1] = choice;
+    one.integers(2)[1] = choice;
     CHECK(program.run(one) == "a kernel found a fault");
   }
 }

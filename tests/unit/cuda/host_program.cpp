@@ -39,6 +39,11 @@ HostStep::HostStep(plan::Step given) : step(std::move(given)) {
   write();
 }
 
+std::span<std::int64_t> HostStep::integers(std::size_t input) {
+  std::vector<std::byte>& bytes = memory[step.inputs[input].buffer];
+  return {reinterpret_cast<std::int64_t*>(bytes.data()), bytes.size() / sizeof(std::int64_t)};
+}
+
 void HostStep::make_constant(std::size_t input) {
   const plan::View& view = step.inputs[input];
   const std::vector<std::byte>& bytes = memory[view.buffer];

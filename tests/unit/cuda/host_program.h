@@ -3,6 +3,7 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,7 @@ class HostStep {
   std::string error;
 
   double real(const plan::View& view, std::int64_t at) const;  ///< of the element at this place of the buffer
+  std::span<std::int64_t> integers(std::size_t input);         ///< of the buffer of an input of int64
   /// The kernels see what the buffer of this input holds now.
   void make_constant(std::size_t input);
 

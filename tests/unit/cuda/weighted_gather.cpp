@@ -14,11 +14,6 @@ struct Shape {
   std::int64_t outer, rows, points, taps, columns;
 };
 
-std::span<std::int64_t> positions_of(HostStep& one) {
-  std::vector<std::byte>& memory = one.memory[one.step.inputs[1].buffer];
-  return {reinterpret_cast<std::int64_t*>(memory.data()), memory.size() / sizeof(std::int64_t)};
-}
-
 /// With columns side by side, or rows; taps of a point as far apart as there are points.
 HostStep random_weighted_gather(Random& random, const Shape& of, ElementType type, bool is_planar,
                                 bool takes_greatest) {
@@ -38,7 +33,7 @@ HostStep random_weighted_gather(Random& random, const Shape& of, ElementType typ
                           .outputs = {table(3, type, of.points)},
                           .parameters = parameters});
   random.fill(one, false);
-  for (std::int64_t& position : positions_of(one)) position = random.below(of.rows + 1) - 1;
+  for (std::int64_t& position : one.integers(1)) position = random.below(of.rows + 1) - 1;
   return one;
 }
 
@@ -90,10 +85,10 @@ TEST_CASE("generated weighted gathers tell of rows that are not there") {
   program.add(one);
   REQUIRE(program.compile() == "");
   for (const std::int64_t position : {-7, 0, 3}) {
-    positions_of(one)[1] = position;
+    one.integers(1)[1] = position;
     CHECK(program.run(one) == "");
   }
-  positions_of(one)[1] = 4;
+  one.integers(1)[1] = 4;
   CHECK(program.run(one) == "a kernel found a fault");
 }
 
