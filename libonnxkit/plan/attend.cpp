@@ -47,8 +47,7 @@ View checked_numbers(LowerCall& call, const View& view, std::int64_t least, std:
   const View positions = mapped(call, e, {view}, ElementType::int64, view.dims);
   const View zeros = call.make(ElementType::int64, {1, count, 1});
   const std::int64_t zero[] = {0};
-  call.emit(gather_step, {integer_constant(call, zero, {1, 1, 1}), reshaped_or_copied(call, positions, {count})},
-            {zeros});
+  call.emit(gather_step, {call.constant(zero, {1, 1, 1}), reshaped_or_copied(call, positions, {count})}, {zeros});
   Expression sum;
   sum.apply(Operation::add, sum.input(0, Lane::i64), sum.input(1, Lane::i64));
   return mapped(call, sum, {view, reshaped(zeros, view.dims)}, ElementType::int64, view.dims);

@@ -12,11 +12,6 @@ std::size_t counted_axis(std::int64_t axis, std::size_t rank) {
   return static_cast<std::size_t>(axis < 0 ? axis + count : axis);
 }
 
-View integer_constant(LowerCall& call, std::span<const std::int64_t> values, Dims dims) {
-  const auto bytes = std::as_bytes(values);
-  return call.constant(*Tensor::from_bytes(ElementType::int64, std::move(dims), {bytes.begin(), bytes.end()}));
-}
-
 Dims along_axis(std::size_t rank, std::size_t axis, std::int64_t size) {
   Dims dims(rank, 1);
   dims[axis] = size;
@@ -35,7 +30,7 @@ View positions_along(LowerCall& call, const Dims& dims, std::size_t axis) {
   call.spend_on_tables(dims[axis], sizeof(std::int64_t));
   std::vector<std::int64_t> positions(static_cast<std::size_t>(dims[axis]));
   std::iota(positions.begin(), positions.end(), 0);
-  return broadcast_to(integer_constant(call, positions, along_axis(dims.size(), axis, dims[axis])), dims);
+  return broadcast_to(call.constant(positions, along_axis(dims.size(), axis, dims[axis])), dims);
 }
 
 View mapped(LowerCall& call, const Expression& expression, std::vector<View> inputs, ElementType stored, Dims dims) {
@@ -103,7 +98,7 @@ View taken(LowerCall& call, const View& view, std::size_t axis, std::span<const 
   const auto sizes = std::span(lined.dims);
   const std::int64_t outer = element_count(sizes.first(at)), inner = element_count(sizes.subspan(at + 1));
   const View result = call.make(view.type, {outer, count, inner});
-  const View places = integer_constant(call, positions, {count});
+  const View places = call.constant(positions, {count});
   call.emit(gather_step, {reshaped(lined, {outer, lined.dims[at], inner}), places}, {result});
   Dims dims = lined.dims;
   dims[at] = count;

@@ -20,8 +20,12 @@ std::size_t counted_axis(std::int64_t axis, std::size_t rank);
 
 /// So many elements along one axis, one along the others.
 Dims along_axis(std::size_t rank, std::size_t axis, std::int64_t size);
-/// A constant of these numbers, int64.
-View integer_constant(LowerCall& call, std::span<const std::int64_t> values, Dims dims);
+/// A constant of these numbers, which count as a table.
+template <class T>
+View table_constant(LowerCall& call, std::span<const T> values, Dims dims) {
+  call.spend_on_tables(static_cast<std::int64_t>(values.size()), sizeof(T));
+  return call.constant(values, std::move(dims));
+}
 /// Whether 0 <= x < count, of an i64 or an f64.
 Expression::Number is_among(Expression& e, Expression::Number x, std::int64_t count);
 /// 0, 1, 2 ... along one axis of `dims`, the same along the others.

@@ -235,6 +235,10 @@ ir::Part host_part(Subject& subject, std::size_t node, const std::vector<ir::Val
   return part_of_node(subject, node);
 }
 
+Tensor tensor_of(ElementType type, std::span<const std::byte> content, Dims dims) {
+  return *Tensor::from_bytes(type, std::move(dims), {content.begin(), content.end()});
+}
+
 }  // namespace
 
 void Lowerer::lower_on_host(std::size_t index, const std::string& reason) {
@@ -426,9 +430,19 @@ View LowerCall::shared_constant(const std::string& key, const std::function<View
 }
 
 View LowerCall::constant(std::span<const float> values, Dims dims) {
-  const auto bytes = std::as_bytes(values);
-  auto tensor = Tensor::from_bytes(ElementType::float32, std::move(dims), {bytes.begin(), bytes.end()});
-  return lowerer_.add_constant(*tensor);
+  return constant(tensor_of(ElementType::float32, std::as_bytes(values), std::move(dims)));
+}
+
+View LowerCall::constant(std::span<const double> values, Dims dims) {
+  return constant(tensor_of(ElementType::float64, std::as_bytes(values), std::move(dims)));
+}
+
+View LowerCall::constant(std::span<const std::int32_t> values, Dims dims) {
+  return constant(tensor_of(ElementType::int32, std::as_bytes(values), std::move(dims)));
+}
+
+View LowerCall::constant(std::span<const std::int64_t> values, Dims dims) {
+  return constant(tensor_of(ElementType::int64, std::as_bytes(values), std::move(dims)));
 }
 
 View LowerCall::constant(const Tensor& content) { return lowerer_.add_constant(content); }

@@ -72,6 +72,9 @@ class LowerCall : public spec::NodeAttributes {
   void spend_on_tables(std::int64_t count, std::uint64_t bytes);
   /// A constant of these numbers, float32.
   View constant(std::span<const float> values, Dims dims);
+  View constant(std::span<const double> values, Dims dims);
+  View constant(std::span<const std::int32_t> values, Dims dims);
+  View constant(std::span<const std::int64_t> values, Dims dims);
   View constant(const Tensor& content);
   /// The constant that `make` gives, made once for all nodes of the plan that ask for this key: it says all that the numbers depend on.
   View shared_constant(const std::string& key, const std::function<View()>& make);

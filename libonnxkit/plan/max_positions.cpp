@@ -34,7 +34,7 @@ View padded_positions(LowerCall& call, const Dims& image, const Dims& padded, co
     }
     numbers.push_back(is_inside ? number : -1);
   }
-  return integer_constant(call, numbers, padded);
+  return call.constant(numbers, padded);
 }
 
 /// The elements that the windows have at one of their places.

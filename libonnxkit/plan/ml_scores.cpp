@@ -34,12 +34,6 @@ View feature_rows(LowerCall& call, ElementType type) {
   return reshaped_or_copied(call, x, {x.size() / x.dims.back(), x.dims.back()});
 }
 
-View double_constant(LowerCall& call, std::span<const double> values, Dims dims) {
-  call.spend_on_tables(static_cast<std::int64_t>(values.size()), sizeof(double));
-  const auto bytes = std::as_bytes(values);
-  return call.constant(*Tensor::from_bytes(ElementType::float64, std::move(dims), {bytes.begin(), bytes.end()}));
-}
-
 ProductParameters float_sums() {
   ProductParameters parameters;
   parameters.rounds_terms = true;
@@ -121,7 +115,7 @@ void write_both_scores(LowerCall& call, const View& sums, bool is_logistic, doub
 void give_labels(LowerCall& call, std::span<const std::int64_t> labels, const View& classes) {
   const std::int64_t rows = classes.size();
   const View names = call.make(ElementType::int64, {1, rows, 1});
-  const View all = integer_constant(call, labels, {1, static_cast<std::int64_t>(labels.size()), 1});
+  const View all = call.constant(labels, {1, static_cast<std::int64_t>(labels.size()), 1});
   call.emit(gather_step, {all, reshaped(classes, {rows})}, {names});
   call.set_output(0, reshaped(names, call.output_dims(0)));
 }

@@ -16,8 +16,6 @@ inline constexpr char no_such_transform[] = "quantiles of the normal distributio
 Unlowered unfit_features(LowerCall& call);
 /// Input 0 as [n, features] of float32 or float64. Precondition: it is fit.
 View feature_rows(LowerCall& call, ElementType type);
-/// A constant of these numbers, float64.
-View double_constant(LowerCall& call, std::span<const double> values, Dims dims);
 
 /// Of a product whose sums become results of float32, whatever it is computed in.
 ProductParameters float_sums();

@@ -5,6 +5,7 @@
 
 #include "libonnxkit/plan/blocked_weights.h"
 #include "libonnxkit/plan/plan.h"
+#include "libonnxkit/spec/tree_ensemble.h"
 
 // The kinds of steps that lowerings emit, and what each is told. A backend that has no kernel for a kind cannot run plans that hold it.
 namespace onnxkit::plan {
@@ -256,12 +257,13 @@ struct TreeEnsembleParameters : Parameters {
   Reduction reduction = Reduction::sum;  ///< not product; a mean is that over all trees
   std::string text() const override;
 };
-/// Of a node: feature * 16 + comparison, and 8 where a feature that is NaN goes on as if the comparison held.
+/// Of a node: feature * 16 + spec::TreeMode, not `member`, and 8 where a feature that is NaN goes on as if the comparison held.
 struct TreeKind {
-  static constexpr std::int32_t leq = 0, lt = 1, gte = 2, gt = 3, eq = 4, neq = 5, leaf = 7, comparison = 7,
-                                nan_holds = 8;
+  static constexpr std::int32_t mode = 7, nan_holds = 8;
   static constexpr int feature_shift = 4;
   static constexpr std::int64_t most_features = std::int64_t{1} << 27;
+
+  static constexpr spec::TreeMode mode_of(std::int32_t kind) { return static_cast<spec::TreeMode>(kind & mode); }
 };
 
 class ControlFlow;

@@ -14,6 +14,25 @@ namespace onnxkit::spec {
 
 enum class TreeMode : std::uint8_t { leq, lt, gte, gt, eq, neq, member, leaf };
 
+/// Whether the comparison of a mode that is neither `member` nor `leaf` holds.
+template <class T>
+constexpr bool comparison_holds(TreeMode mode, T x, T threshold) {
+  switch (mode) {
+    case TreeMode::leq:
+      return x <= threshold;
+    case TreeMode::lt:
+      return x < threshold;
+    case TreeMode::gte:
+      return x >= threshold;
+    case TreeMode::gt:
+      return x > threshold;
+    case TreeMode::eq:
+      return x == threshold;
+    default:
+      return x != threshold;
+  }
+}
+
 /// Small, since a prediction reads thousands of them.
 struct TreeNode {
   double threshold = 0;

@@ -22,22 +22,8 @@ auto read_trees(const KernelContext& context, const Read& read) {
 
 bool TreeEnsemble::holds(const spec::TreeNode& node, double x) const {
   if (std::isnan(x)) return node.missing_is_true;
-  switch (node.mode) {
-    case spec::TreeMode::leq:
-      return x <= node.threshold;
-    case spec::TreeMode::lt:
-      return x < node.threshold;
-    case spec::TreeMode::gte:
-      return x >= node.threshold;
-    case spec::TreeMode::gt:
-      return x > node.threshold;
-    case spec::TreeMode::eq:
-      return x == node.threshold;
-    case spec::TreeMode::neq:
-      return x != node.threshold;
-    default:
-      return std::binary_search(members[node.members].begin(), members[node.members].end(), x);
-  }
+  if (node.mode != spec::TreeMode::member) return spec::comparison_holds(node.mode, x, node.threshold);
+  return std::binary_search(members[node.members].begin(), members[node.members].end(), x);
 }
 
 const spec::TreeNode& TreeEnsemble::leaf_of(std::uint32_t root, std::span<const double> row) const {

@@ -41,7 +41,8 @@ class Trees {
       const std::int32_t kind = nodes[3 * i];
       const auto own = static_cast<std::uint32_t>(i), first = static_cast<std::uint32_t>(nodes[3 * i + 1]),
                  second = static_cast<std::uint32_t>(nodes[3 * i + 2]);
-      const bool is_leaf = (kind & plan::TreeKind::comparison) == plan::TreeKind::leaf;
+      const spec::TreeMode mode = plan::TreeKind::mode_of(kind);
+      const bool is_leaf = mode == spec::TreeMode::leaf;
       kinds_.push_back(kind);
       leaves_.push_back(is_leaf ? Leaf{first, second} : Leaf{});
       if (is_leaf)
@@ -49,8 +50,7 @@ class Trees {
       else
         branches_.push_back(
             {thresholds[i], static_cast<std::uint32_t>(kind >> plan::TreeKind::feature_shift), {second, first}});
-      is_plain_ = is_plain_ &&
-                  (is_leaf || (kind & (plan::TreeKind::comparison | plan::TreeKind::nan_holds)) == plan::TreeKind::leq);
+      is_plain_ = is_plain_ && (is_leaf || (mode == spec::TreeMode::leq && (kind & plan::TreeKind::nan_holds) == 0));
     }
   }
 
@@ -95,20 +95,7 @@ class Trees {
   bool holds(const Branch<T>& branch, std::uint32_t node, T x) const {
     const std::int32_t kind = kinds_[node];
     if (x != x) return (kind & plan::TreeKind::nan_holds) != 0;
-    switch (kind & plan::TreeKind::comparison) {
-      case plan::TreeKind::leq:
-        return x <= branch.threshold;
-      case plan::TreeKind::lt:
-        return x < branch.threshold;
-      case plan::TreeKind::gte:
-        return x >= branch.threshold;
-      case plan::TreeKind::gt:
-        return x > branch.threshold;
-      case plan::TreeKind::eq:
-        return x == branch.threshold;
-      default:
-        return x != branch.threshold;
-    }
+    return spec::comparison_holds(plan::TreeKind::mode_of(kind), x, branch.threshold);
   }
 
   std::vector<Branch<T>> branches_;

@@ -12,14 +12,14 @@ constexpr std::int64_t tree_warp = 32, tree_warps = 4;
 /// "does = x <= limit", by the kind of the node.
 std::string write_comparison() {
   std::string text = "      bool does = x != limit;\n";
-  const std::pair<std::int32_t, const char*> all[] = {{plan::TreeKind::leq, "<="},
-                                                      {plan::TreeKind::lt, "<"},
-                                                      {plan::TreeKind::gte, ">="},
-                                                      {plan::TreeKind::gt, ">"},
-                                                      {plan::TreeKind::eq, "=="}};
-  for (const auto& [comparison, sign] : all)
-    text +=
-        fmt::format("      if ((kind & {}) == {}) does = x {} limit;\n", plan::TreeKind::comparison, comparison, sign);
+  const std::pair<spec::TreeMode, const char*> all[] = {{spec::TreeMode::leq, "<="},
+                                                        {spec::TreeMode::lt, "<"},
+                                                        {spec::TreeMode::gte, ">="},
+                                                        {spec::TreeMode::gt, ">"},
+                                                        {spec::TreeMode::eq, "=="}};
+  for (const auto& [mode, sign] : all)
+    text += fmt::format("      if ((kind & {}) == {}) does = x {} limit;\n", plan::TreeKind::mode,
+                        static_cast<int>(mode), sign);
   return text + fmt::format("      if (x != x) does = (kind & {}) != 0;\n", plan::TreeKind::nan_holds);
 }
 
@@ -36,7 +36,7 @@ std::string write_walk(const plan::Step& step, std::string_view combine) {
       "      if (x4[weight] != target) continue;\n      result = {}<double>()(result, {});\n      count += 1;\n    "
       "}}\n  "
       "}}\n",
-      step.inputs[3].size(), tree_warp, plan::TreeKind::comparison, plan::TreeKind::leaf, number,
+      step.inputs[3].size(), tree_warp, plan::TreeKind::mode, static_cast<int>(spec::TreeMode::leaf), number,
       loaded(thresholds.type, Lane::f64, "x1[node]"), write_comparison(), combine,
       loaded(weights.type, Lane::f64, "x5[weight]"));
 }

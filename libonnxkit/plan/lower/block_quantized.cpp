@@ -53,7 +53,7 @@ View unpacked(LowerCall& call, const View& bytes, std::int64_t bits, std::int64_
   Expression e;
   const Number shifted = e.apply(Operation::shift_right, e.input(0, Lane::i64), e.input(1, Lane::i64));
   e.apply(Operation::bitwise_and, shifted, e.integer((std::int64_t{1} << bits) - 1));
-  const View numbers = mapped(call, e, {wide, integer_constant(call, shifts, {in_byte})}, ElementType::uint8, dims);
+  const View numbers = mapped(call, e, {wide, call.constant(shifts, {in_byte})}, ElementType::uint8, dims);
   Dims joined = bytes.dims;
   joined.back() *= in_byte;
   return sliced(reshaped(numbers, joined), joined.size() - 1, 0, 1, last);

@@ -27,7 +27,7 @@ Taps deformed_taps(LowerCall& call, const Window& window, std::size_t axis, std:
     begins.push_back(row_of(tap) * window.dilations[axis] - window.pads[axis]);
   const Dims& points = offsets.dims;  // [n, h, w, taps]
   const View coordinates[] = {offsets, positions_along(call, points, axis + 1),
-                              broadcast_to(integer_constant(call, begins, {1, 1, 1, taps}), points)};
+                              broadcast_to(call.constant(begins, {1, 1, 1, taps}), points)};
   const auto write = [&](Expression& e, std::span<const Number> of, Number tap, TapPart part) {
     const auto number = [&](double value) { return e.constant(Lane::f64, value); };
     const Number window_at = e.apply(Operation::multiply, of[1], number(static_cast<double>(window.strides[axis])));

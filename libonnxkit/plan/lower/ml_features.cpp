@@ -34,7 +34,7 @@ class ColumnNumbers {
     if (numbers.size() == 1) return e_.integer(numbers[0]);
     const std::optional<Dims> dims = dims_for(call, numbers.size());
     if (!dims) return std::nullopt;
-    operands_.push_back(integer_constant(call, numbers, *dims));
+    operands_.push_back(call.constant(numbers, *dims));
     return e_.input(operands_.size() - 1, Lane::i64);
   }
 
@@ -196,7 +196,7 @@ Unlowered lower_one_hot_encoder(LowerCall& call) {
   Expression e;
   const Number number = e.apply(Operation::truncate, e.convert(e.input(0, lane_of(x.type)), Lane::f64));
   e.convert(e.apply(Operation::equal, number, e.convert(e.input(1, Lane::i64), Lane::f64)), Lane::f32);
-  call.set_output(0, mapped(call, e, {reshaped_or_copied(call, x, one), integer_constant(call, *categories, {count})},
+  call.set_output(0, mapped(call, e, {reshaped_or_copied(call, x, one), call.constant(*categories, {count})},
                             ElementType::float32, dims));
   return std::nullopt;
 }

@@ -63,7 +63,7 @@ View key_places(LowerCall& call, const View& x, const LabelKeys& keys) {
   Expression e;
   View all;
   if (keys.reals.empty()) {
-    all = integer_constant(call, keys.integers, {count});
+    all = call.constant(keys.integers, {count});
     e.apply(Operation::equal, e.input(0, Lane::i64), e.input(1, Lane::i64));
   } else {
     all = call.constant(keys.reals, {count});
@@ -91,7 +91,7 @@ std::optional<View> label_values(LowerCall& call, const LabelKeys& keys, std::si
   if (integers && !reals && integers->size() == given && call.output_type(0) == ElementType::int64) {
     std::vector<std::int64_t> values = {call.integer("default_int64")};
     for (const std::size_t place : keys.places) values.push_back((*integers)[place]);
-    return integer_constant(call, values, dims);
+    return call.constant(values, dims);
   }
   if (integers || !reals || reals->size() != given || call.output_type(0) != ElementType::float32) return std::nullopt;
   std::vector<float> values = {call.real("default_float", -0.0F)};

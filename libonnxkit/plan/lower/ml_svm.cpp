@@ -52,7 +52,8 @@ Unlowered read_supports(LowerCall& call, std::int64_t count, Supports& supports)
 
 /// Products of rows and support vectors, [rows, supports].
 View row_products(LowerCall& call, const View& rows, std::span<const double> vectors, const Supports& supports) {
-  const View matrix = permuted(double_constant(call, vectors, {supports.count, supports.features}), turned_matrix);
+  const View matrix =
+      permuted(table_constant<double>(call, vectors, {supports.count, supports.features}), turned_matrix);
   return matrix_product(call, rows, matrix, {rows.dims[0], supports.count}, float_sums());
 }
 
@@ -90,7 +91,7 @@ Unlowered write_rbf(LowerCall& call, const Supports& supports, double gamma, Vie
   Expression shift;
   shift.apply(Operation::subtract, shift.input(0, Lane::f64), shift.input(1, Lane::f64));
   const View given = feature_rows(call, ElementType::float64);
-  const View rows = mapped(call, shift, {given, double_constant(call, around.middle, {supports.features})},
+  const View rows = mapped(call, shift, {given, table_constant<double>(call, around.middle, {supports.features})},
                            ElementType::float64, given.dims);
   const View lengths = reshaped(reduced(call, Reduction::sum, squared(call, rows), {false, true}), {rows.dims[0], 1});
   const View products = row_products(call, rows, around.vectors, supports);
@@ -103,7 +104,7 @@ Unlowered write_rbf(LowerCall& call, const Supports& supports, double gamma, Vie
   // The product of an infinite row and zeros is no number, its distance is infinite.
   const Number distance = e.apply(Operation::select, e.apply(Operation::is_infinite, row), row, square);
   e.apply(Operation::exponential, e.apply(Operation::multiply, distance, number(-gamma)));
-  values = mapped(call, e, {products, lengths, double_constant(call, around.squares, {supports.count})},
+  values = mapped(call, e, {products, lengths, table_constant<double>(call, around.squares, {supports.count})},
                   ElementType::float64, products.dims);
   return std::nullopt;
 }
@@ -134,7 +135,7 @@ Unlowered write_kernel_values(LowerCall& call, const Supports& supports, View& v
 /// Kernel values times one list of coefficients, and rho: [rows, 1].
 View decision(LowerCall& call, const View& values, std::span<const float> coefficients, float rho) {
   const std::vector<double> numbers(coefficients.begin(), coefficients.end());
-  const View column = double_constant(call, numbers, {values.dims[1], 1});
+  const View column = table_constant<double>(call, numbers, {values.dims[1], 1});
   const View product = matrix_product(call, values, column, {values.dims[0], 1}, float_sums());
   Expression e;
   e.apply(Operation::add, e.input(0, Lane::f64), e.constant(Lane::f64, static_cast<double>(rho)));
@@ -224,7 +225,7 @@ Unlowered read_pairwise(LowerCall& call, Pairwise& machine) {
 View class_sides(LowerCall& call, const Pairwise& machine, const View& values) {
   const std::int64_t lists = machine.classes() - 1;
   const std::vector<double> numbers(machine.coefficients.begin(), machine.coefficients.end());
-  const View coefficients = double_constant(call, numbers, {lists, machine.supports.count});
+  const View coefficients = table_constant<double>(call, numbers, {lists, machine.supports.count});
   const View sides = call.make(ElementType::float64, {values.dims[0], machine.classes() * lists});
   std::int64_t first = 0;
   for (std::int64_t i = 0; i < machine.classes(); ++i) {
@@ -259,7 +260,7 @@ View pair_decisions(LowerCall& call, const Pairwise& machine, const View& values
   const Number sum = e.apply(Operation::add, e.input(0, Lane::f64), e.input(1, Lane::f64));
   e.apply(Operation::add, sum, e.input(2, Lane::f64));
   std::vector<View> inputs = {taken(call, sides, 1, of_first), taken(call, sides, 1, of_second),
-                              double_constant(call, rho, {machine.pairs()})};
+                              table_constant<double>(call, rho, {machine.pairs()})};
   return mapped(call, e, std::move(inputs), ElementType::float64, {values.dims[0], machine.pairs()});
 }
 

@@ -63,17 +63,10 @@ std::string unfit_trees(const TreeEnsemble& trees, std::int64_t features, std::i
   return paths_end(trees) ? "" : faulty_trees;
 }
 
-template <class T>
-View table_of(LowerCall& call, ElementType type, const std::vector<T>& numbers, Dims dims) {
-  const auto bytes = std::as_bytes(std::span(numbers));
-  call.spend_on_tables(static_cast<std::int64_t>(numbers.size()), sizeof(T));
-  return call.constant(*Tensor::from_bytes(type, std::move(dims), {bytes.begin(), bytes.end()}));
-}
-
 std::int32_t kind_of(const spec::TreeNode& node) {
-  if (node.mode == TreeMode::leaf) return TreeKind::leaf;
-  const auto comparison = static_cast<std::int32_t>(node.mode);  // in the order of TreeKind
-  return (static_cast<std::int32_t>(node.feature) << TreeKind::feature_shift) | comparison |
+  const auto mode = static_cast<std::int32_t>(node.mode);
+  if (node.mode == TreeMode::leaf) return mode;
+  return (static_cast<std::int32_t>(node.feature) << TreeKind::feature_shift) | mode |
          (node.missing_is_true ? TreeKind::nan_holds : 0);
 }
 
@@ -101,11 +94,11 @@ std::vector<View> operands_of(LowerCall& call, const TreeEnsemble& trees, const 
     targets.push_back(static_cast<std::int32_t>(vote.target)), weights.push_back(vote.weight);
   const auto votes = static_cast<std::int64_t>(targets.size()), ends = static_cast<std::int64_t>(roots.size());
   return {rows,
-          is_float ? table_of(call, ElementType::float32, floats, {count}) : double_constant(call, thresholds, {count}),
-          table_of(call, ElementType::int32, nodes, {count, 3}),
-          table_of(call, ElementType::int32, roots, {ends}),
-          table_of(call, ElementType::int32, targets, {votes}),
-          double_constant(call, weights, {votes})};
+          is_float ? table_constant<float>(call, floats, {count}) : table_constant<double>(call, thresholds, {count}),
+          table_constant<std::int32_t>(call, nodes, {count, 3}),
+          table_constant<std::int32_t>(call, roots, {ends}),
+          table_constant<std::int32_t>(call, targets, {votes}),
+          table_constant<double>(call, weights, {votes})};
 }
 
 /// What the trees say of rows [rows, targets], of float64.
@@ -134,7 +127,7 @@ View with_base(LowerCall& call, const View& sums, const std::vector<double>& bas
   if (base.empty()) return sums;
   Expression e;
   e.apply(Operation::add, e.input(0, Lane::f64), e.input(1, Lane::f64));
-  const View added = double_constant(call, base, {static_cast<std::int64_t>(base.size())});
+  const View added = table_constant<double>(call, base, {static_cast<std::int64_t>(base.size())});
   return mapped(call, e, {sums, broadcast_to(added, sums.dims)}, ElementType::float64, sums.dims);
 }
 

@@ -129,8 +129,7 @@ View real_constant(LowerCall& call, const std::vector<double>& values, ElementTy
     const std::vector<float> singles(values.begin(), values.end());
     return call.constant(singles, std::move(dims));
   }
-  const auto bytes = std::as_bytes(std::span(values));
-  return call.constant(*Tensor::from_bytes(ElementType::float64, std::move(dims), {bytes.begin(), bytes.end()}));
+  return call.constant(values, std::move(dims));
 }
 
 /// The sizes of `view` with another one for an axis.
@@ -234,7 +233,7 @@ View filled_outside(LowerCall& call, const View& view, std::size_t axis, const s
   if (std::none_of(taps.begin(), taps.end(), [](const Tap& tap) { return tap.is_outside; })) return view;
   std::vector<std::int64_t> outside;
   for (const Tap& tap : taps) outside.push_back(tap.is_outside);
-  const View mask = integer_constant(call, outside, along_axis(view.rank(), axis, view.dims[axis]));
+  const View mask = call.constant(outside, along_axis(view.rank(), axis, view.dims[axis]));
   Expression e;
   const Lane lane = lane_of(view.type);
   const Number number = e.input(1, lane), is_outside = e.input(0, Lane::i64);

@@ -76,13 +76,13 @@ Unlowered lower_shape_of(LowerCall& call) {
   const auto counted = [&](std::int64_t at) { return std::clamp<std::int64_t>(at < 0 ? at + rank : at, 0, rank); };
   const std::int64_t start = counted(call.integer("start")), end = counted(call.integer("end", rank));
   const Dims part(dims.begin() + start, dims.begin() + std::max(start, end));
-  call.set_output(0, integer_constant(call, part, {static_cast<std::int64_t>(part.size())}));
+  call.set_output(0, call.constant(part, {static_cast<std::int64_t>(part.size())}));
   return std::nullopt;
 }
 
 Unlowered lower_size_of(LowerCall& call) {
   const std::int64_t size[] = {call.input(0).size()};
-  call.set_output(0, integer_constant(call, size, {}));
+  call.set_output(0, call.constant(size, {}));
   return std::nullopt;
 }
 
