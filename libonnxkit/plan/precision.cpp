@@ -70,7 +70,7 @@ class Narrowing {
     return std::min(keeps_rest ? 2 : step.inputs.size(), step.kind.first_exact_input);
   }
 
-  /// Values between steps on the device, and constants that others than maps read.
+  /// Values between steps on the device, and constants that others than maps and copies read.
   void choose() {
     std::vector<bool> stays = exact_buffers(plan_);
     const std::vector<bool> hidden = hidden_scores(plan_, type_);
@@ -92,7 +92,7 @@ class Narrowing {
     };
     for (std::uint32_t b = 0; b < plan_.buffers.size(); ++b) narrow_in(Home::arena, b);
     for (const Step& step : plan_.steps) {
-      if (is_exact(step)) continue;
+      if (is_exact(step) || step.kind == copy_step) continue;  // a copy converts, and an output gets what the model says
       for (std::size_t i = 0; i < narrow_inputs(step); ++i)
         if (step.kind.narrows_constant(i)) narrow_in(Home::constant, step.inputs[i].buffer);
     }
