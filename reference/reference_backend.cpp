@@ -1,8 +1,8 @@
-#include <ctime>
 
 #include <chrono>
 #include <utility>
 
+#include "libonnxkit/base/system/cpu_time.h"
 #include "libonnxkit/exec/perturbed.h"
 #include "libonnxkit/exec/registry.h"
 #include "libonnxkit/exec/threads_option.h"
@@ -15,13 +15,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
-
-/// CPU time of this process. Workers are idle while the reference runs, and have processes of their own.
-double cpu_seconds() {
-  timespec now{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
-}
 
 /// A model and all that its executor needs beside it.
 class ReferenceSession : public exec::Session, public exec::PerturbedSamples {
@@ -62,10 +55,10 @@ class ReferenceSession : public exec::Session, public exec::PerturbedSamples {
     std::vector<onnxkit::Value> last;
     for (int i = -request.warmup; i < std::max(request.repeat, 1); ++i) {
       const auto start = Clock::now();
-      const double cpu = request.is_measured ? cpu_seconds() : 0;
+      const double cpu = request.is_measured ? own_cpu_seconds() : 0;
       auto outputs = executor_->run(*values, options);
       if (!outputs) return outputs.error();
-      if (i >= 0 && request.is_measured) answer.samples.push_back({seconds_since(start), cpu_seconds() - cpu});
+      if (i >= 0 && request.is_measured) answer.samples.push_back({seconds_since(start), own_cpu_seconds() - cpu});
       last = *std::move(outputs);
     }
     for (std::size_t i = 0; i < last.size(); ++i) answer.outputs.push_back({outputs_[i].name, std::move(last[i])});

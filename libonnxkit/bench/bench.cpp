@@ -1,7 +1,5 @@
 #include "libonnxkit/bench/bench.h"
 
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -16,6 +14,8 @@
 
 #include <fmt/format.h>
 
+#include "libonnxkit/base/system/cpu_time.h"
+#include "libonnxkit/base/system/quiet.h"
 #include "libonnxkit/bench/costs.h"
 #include "libonnxkit/bench/gpus.h"
 #include "libonnxkit/bench/judge.h"
@@ -32,15 +32,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
-
-double own_cpu_seconds() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  const auto seconds = [](const timeval& time) {
-    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
-  };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
-}
 
 std::vector<std::vector<double>> walls(const std::vector<BenchRound>& rounds) {
   std::vector<std::vector<double>> times;
@@ -296,14 +287,28 @@ class Measurement {
     contender.run_seconds = last;
   }
 
-  /// Until threads of the side before no longer spin, as those of ONNX Runtime do for up to 20 ms after a run: they take a processor from the next one.
-  void let_rest() const {
-    constexpr std::chrono::milliseconds rest(25);
+  /// Until threads of the side before no longer spin, as those of ONNX Runtime do for 20 to 70 ms after a run: they take a processor from the next one.
+  void let_rest() {
     const auto may_spin = [&](const Contender& contender) {
       return contender.is_running() && threads_of(*contender.source) != 1;
     };
-    if (contenders_.size() > 1 && std::any_of(contenders_.begin(), contenders_.end(), may_spin))
-      std::this_thread::sleep_for(rest);
+    if (contenders_.size() < 2 || std::none_of(contenders_.begin(), contenders_.end(), may_spin)) return;
+    ++rests_;
+    if (!wait_until_quiet([this] { return computed_seconds(); })) ++rests_without_quiet_;
+  }
+
+  /// By our process and those of all sides.
+  double computed_seconds() const {
+    double seconds = own_cpu_seconds();
+    for (const Contender& contender : contenders_)
+      if (contender.side->is_open()) seconds += contender.side->process_cpu_seconds().value_or(0);
+    return seconds;
+  }
+
+  void warn_of_unrest() {
+    if (2 * rests_without_quiet_ <= rests_) return;
+    report_.warnings.push_back(
+        "threads of a backend went on computing between the runs, and took processors from the backend behind it");
   }
 
   /// As often as loading again takes no more than half of the time for measuring.
@@ -355,6 +360,7 @@ class Measurement {
     report_.warnings = std::move(found.texts);
     report_.lost_processors = found.lost_processors;
     warn_of_few_rounds();
+    warn_of_unrest();
   }
 
   /// What its process, if it has one, has computed since it began to be measured.
@@ -554,7 +560,8 @@ class Measurement {
   double worker_cpu_ = 0;
   std::size_t rounds_ = 0, rounds_of_first_ = 0;  ///< of all starts, and of the first
   std::size_t next_look_ = 0;                     ///< whether the goal is reached
-  std::map<int, BenchRoof> roofs_;                ///< by number of threads
+  std::size_t rests_ = 0, rests_without_quiet_ = 0;
+  std::map<int, BenchRoof> roofs_;  ///< by number of threads
 };
 
 }  // namespace

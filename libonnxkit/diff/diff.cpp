@@ -8,6 +8,8 @@
 #include <fmt/ranges.h>
 
 #include "checker/two_readings.h"
+#include "libonnxkit/base/system/cpu_time.h"
+#include "libonnxkit/base/system/quiet.h"
 #include "libonnxkit/base/text/unknown_name.h"
 #include "libonnxkit/compare/verdict.h"
 #include "libonnxkit/diff/axes.h"
@@ -398,6 +400,7 @@ class Comparison {
     side.failed_at = "run";
     const bool is_base = wanted.empty();
     const diffing::Owner here = owner(i), base = owner(is_base ? i : report_.base);
+    if (options_.repeat > 1) let_rest();
     auto run = open_[i].run(set_for(i, set), set, diffing::in_axes_of(wanted, options_, base, here));
     std::optional<Error> failure;
     if (!run)
@@ -426,6 +429,16 @@ class Comparison {
                                 " were moved to the first side's layout, inferred from the shapes; --axes sets it");
     }
     return *std::move(run);
+  }
+
+  /// Threads of the side before may spin on, and take a processor from the next one, whose times are asked for.
+  void let_rest() const {
+    wait_until_quiet([this] {
+      double seconds = own_cpu_seconds();
+      for (const Side& side : open_)
+        if (side.is_open()) seconds += side.process_cpu_seconds().value_or(0);
+      return seconds;
+    });
   }
 
   /// Where a side has the channels elsewhere, shapes that allow both have to be told: an input ends the side, an output is left out.

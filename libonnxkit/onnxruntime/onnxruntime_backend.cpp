@@ -1,4 +1,3 @@
-#include <time.h>
 
 #include <algorithm>
 #include <chrono>
@@ -14,6 +13,7 @@
 #include <fmt/core.h>
 
 #include "libonnxkit/base/checked.h"
+#include "libonnxkit/base/system/cpu_time.h"
 #include "libonnxkit/exec/file_for.h"
 #include "libonnxkit/exec/threads_option.h"
 #include "libonnxkit/exec/time_limit.h"
@@ -29,12 +29,6 @@ using Clock = std::chrono::steady_clock;
 // Of its log. Statuses tell of errors, in words that are printed without control characters; the log writes names of the model as they are.
 constexpr int fatal_only = 4;
 constexpr const char* cuda_provider = "CUDAExecutionProvider";
-
-double process_seconds() {
-  timespec now{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
 
 /// Type and sizes that the library tells; a size is -1 where it is open.
 Result<std::pair<ElementType, std::vector<std::int64_t>>> tensor_of(const Library& library, const TensorInfo* info) {
@@ -189,10 +183,10 @@ class LibrarySession : public exec::Session {
         if (auto prepared = turn.prepare(); !prepared) return prepared.error();
       }
       limit.restart();
-      const double cpu = process_seconds();
+      const double cpu = own_cpu_seconds();
       const Clock::time_point start = Clock::now();
       const auto done = turn.run();
-      exec::RunSample sample{std::chrono::duration<double>(Clock::now() - start).count(), process_seconds() - cpu};
+      exec::RunSample sample{std::chrono::duration<double>(Clock::now() - start).count(), own_cpu_seconds() - cpu};
       if (limit.is_over()) return exec::late_run(request.limits.time);
       if (request.stop.stop_requested()) return exec::cancelled_run();
       if (!done) return done.error();

@@ -1,6 +1,5 @@
 #include "libonnxkit/plan/planned.h"
 
-#include <ctime>
 
 #include <algorithm>
 #include <unordered_map>
@@ -11,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "libonnxkit/base/dtype/dtype.h"
+#include "libonnxkit/base/system/cpu_time.h"
 #include "libonnxkit/exec/support.h"
 #include "libonnxkit/ir/clone.h"
 #include "libonnxkit/plan/control_flow.h"
@@ -25,12 +25,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
-
-double cpu_seconds() {
-  timespec now{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
-}
 
 /// A value of `first`, else of `second`, else none.
 Value value_of(const ValuesByName& first, const ValuesByName& second, std::string_view name) {
@@ -423,12 +417,12 @@ Result<exec::RunAnswer> PlannedSession::run_plan(const exec::RunRequest& request
   exec::RunAnswer answer;
   for (int i = -request.warmup; i < std::max(request.repeat, 1); ++i) {
     const auto start = Clock::now();
-    const double cpu = cpu_seconds();
+    const double cpu = own_cpu_seconds();
     std::optional<double> on_device;
     const PlannedRun run{.request = request, .deadline = request.limits.deadline(start), .device_seconds = &on_device};
     auto outputs = planned_->run(*given, run);
     if (!outputs) return placed(outputs.error(), *original_);
-    if (i >= 0) answer.samples.push_back({seconds_since(start), cpu_seconds() - cpu, on_device});
+    if (i >= 0) answer.samples.push_back({seconds_since(start), own_cpu_seconds() - cpu, on_device});
     answer.outputs = *std::move(outputs);
   }
   auto selected = exec::select_outputs(std::move(answer.outputs), request.outputs);

@@ -92,7 +92,8 @@ class Narrowing {
     };
     for (std::uint32_t b = 0; b < plan_.buffers.size(); ++b) narrow_in(Home::arena, b);
     for (const Step& step : plan_.steps) {
-      if (is_exact(step) || step.kind == copy_step) continue;  // a copy converts, and an output gets what the model says
+      if (is_exact(step) || step.kind == copy_step)
+        continue;  // a copy converts, and an output gets what the model says
       for (std::size_t i = 0; i < narrow_inputs(step); ++i)
         if (step.kind.narrows_constant(i)) narrow_in(Home::constant, step.inputs[i].buffer);
     }

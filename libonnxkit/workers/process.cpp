@@ -16,8 +16,8 @@
 #include <cerrno>
 #include <cstdlib>
 #include <fstream>
-#include <sstream>
 
+#include "libonnxkit/base/system/cpu_time.h"
 #include "libonnxkit/workers/resident.h"
 
 extern char** environ;
@@ -202,19 +202,7 @@ std::optional<std::uint64_t> Process::peak_bytes() const {
   return std::nullopt;
 }
 
-std::optional<double> Process::cpu_seconds() const {
-  std::ifstream file(fmt::format("/proc/{}/stat", id_));
-  std::string line;
-  if (id_ == 0 || !std::getline(file, line)) return std::nullopt;
-  const std::size_t behind_name = line.rfind(')');  // which may hold anything
-  if (behind_name == line.npos) return std::nullopt;
-  std::istringstream fields(line.substr(behind_name + 1));
-  std::string skipped;
-  for (int field = 3; field < 14; ++field) fields >> skipped;
-  double user = 0, system = 0;
-  if (!(fields >> user >> system)) return std::nullopt;
-  return (user + system) / static_cast<double>(std::max<long>(::sysconf(_SC_CLK_TCK), 1));
-}
+std::optional<double> Process::cpu_seconds() const { return cpu_seconds_of(id_); }
 
 std::optional<Exit> Process::exit() const { return exit_; }
 
