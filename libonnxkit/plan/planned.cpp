@@ -1,6 +1,5 @@
 #include "libonnxkit/plan/planned.h"
 
-
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
