@@ -1,6 +1,7 @@
 // Poolings, rows, functions and attention: how the work is divided.
 #include <algorithm>
 
+#include "libonnxkit/cpu/kernels/grain.h"
 #include "libonnxkit/cpu/kernels/isa.h"
 #include "libonnxkit/cpu/kernels/pixels.inc"
 
@@ -8,11 +9,6 @@ namespace onnxkit::cpu {
 namespace {
 
 using std::int64_t;
-
-/// Elements that are worth a thread's while.
-constexpr int64_t task_elements = 1 << 15;
-
-int64_t rows_for_task(int64_t elements_of_row) { return task_elements / std::max<int64_t>(elements_of_row, 1) + 1; }
 
 Rows rows_from(const Rows& rows, int64_t first, int64_t last) {
   Rows part = rows;
@@ -26,30 +22,29 @@ Rows rows_from(const Rows& rows, int64_t first, int64_t last) {
 
 void pool(ThreadPool& threads, const Pooling& pooling, const float* in, float* out, const Isa& isa) {
   const Window& window = pooling.window;
-  threads.for_range(pixels_of(window), rows_for_task(taps_of(window) * window.channels),
-                    [&](int64_t first, int64_t last) {
-                      isa.pool(pooling, in, {first, last - first}, out);
-                    });
+  threads.for_range(pixels_of(window), grain_for(taps_of(window) * window.channels), [&](int64_t first, int64_t last) {
+    isa.pool(pooling, in, {first, last - first}, out);
+  });
 }
 
 void softmax_rows(ThreadPool& threads, const Rows& rows, const Isa& isa) {
-  threads.for_range(rows.rows, rows_for_task(rows.columns),
+  threads.for_range(rows.rows, grain_for(rows.columns),
                     [&](int64_t first, int64_t last) { isa.softmax(rows_from(rows, first, last)); });
 }
 
 void log_softmax_rows(ThreadPool& threads, const Rows& rows, const Isa& isa) {
-  threads.for_range(rows.rows, rows_for_task(rows.columns),
+  threads.for_range(rows.rows, grain_for(rows.columns),
                     [&](int64_t first, int64_t last) { isa.log_softmax(rows_from(rows, first, last)); });
 }
 
 void normalize_rows(ThreadPool& threads, const Rows& rows, const Normalization& normalization, const Isa& isa) {
-  threads.for_range(rows.rows, rows_for_task(rows.columns),
+  threads.for_range(rows.rows, grain_for(rows.columns),
                     [&](int64_t first, int64_t last) { isa.normalize(rows_from(rows, first, last), normalization); });
 }
 
 void reduce_rows(ThreadPool& threads, Reduction reduction, const float* from, int64_t row_stride, int64_t rows,
                  int64_t columns, float* to, const Isa& isa) {
-  threads.for_range(rows, rows_for_task(columns), [&](int64_t first, int64_t last) {
+  threads.for_range(rows, grain_for(columns), [&](int64_t first, int64_t last) {
     isa.reduce_rows(reduction, from + first * row_stride, row_stride, last - first, columns, to + first);
   });
 }
@@ -58,18 +53,17 @@ void reduce_columns(ThreadPool& threads, Reduction reduction, const float* from,
                     int64_t columns, float* to, const Isa& isa) {
   // Whole cache lines for each thread.
   constexpr int64_t together = 64;
-  threads.for_range((columns + together - 1) / together, rows_for_task(rows * together),
-                    [&](int64_t first, int64_t last) {
-                      const int64_t begin = first * together, end = std::min(last * together, columns);
-                      isa.reduce_columns(reduction, from + begin, row_stride, rows, end - begin, to + begin);
-                    });
+  threads.for_range((columns + together - 1) / together, grain_for(rows * together), [&](int64_t first, int64_t last) {
+    const int64_t begin = first * together, end = std::min(last * together, columns);
+    isa.reduce_columns(reduction, from + begin, row_stride, rows, end - begin, to + begin);
+  });
 }
 
 namespace {
 
 template <class T, class Reduce>
 void reduce_number_rows(ThreadPool& threads, const NumberRows<T>& rows, const Reduce& reduce) {
-  threads.for_range(rows.rows, rows_for_task(rows.columns), [&](int64_t first, int64_t last) {
+  threads.for_range(rows.rows, grain_for(rows.columns), [&](int64_t first, int64_t last) {
     NumberRows<T> part = rows;
     part.from += first * rows.row_stride;
     part.to += first;
@@ -80,7 +74,7 @@ void reduce_number_rows(ThreadPool& threads, const NumberRows<T>& rows, const Re
 template <class T, class Reduce>
 void reduce_number_columns(ThreadPool& threads, const NumberRows<T>& rows, const Reduce& reduce) {
   constexpr int64_t together = 64;
-  threads.for_range((rows.columns + together - 1) / together, rows_for_task(rows.rows * together),
+  threads.for_range((rows.columns + together - 1) / together, grain_for(rows.rows * together),
                     [&](int64_t first, int64_t last) {
                       NumberRows<T> part = rows;
                       part.from += first * together;

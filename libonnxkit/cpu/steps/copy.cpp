@@ -3,6 +3,7 @@
 
 #include "libonnxkit/base/dtype/dtype.h"
 #include "libonnxkit/cpu/by_width.h"
+#include "libonnxkit/cpu/kernels/grain.h"
 #include "libonnxkit/cpu/kernels/kernels.h"
 #include "libonnxkit/cpu/step.h"
 
@@ -99,13 +100,11 @@ class CopyKernel : public Kernel {
     const std::int64_t plane = loops_.sizes[inner] * loops_.sizes[inner + 1];
     const std::int64_t rows = loops_.sizes[inner];
     if (planes == 1) {
-      const std::int64_t grain = std::max<std::int64_t>(16, 65536 / std::max<std::int64_t>(loops_.sizes[inner + 1], 1));
-      state.threads->for_range(rows, grain,
+      state.threads->for_range(rows, std::max<std::int64_t>(16, grain_for(loops_.sizes[inner + 1])),
                                [&](std::int64_t first, std::int64_t last) { copy_rows(to, from, first, last); });
       return;
     }
-    const std::int64_t grain = std::max<std::int64_t>(1, 65536 / std::max<std::int64_t>(plane, 1));
-    state.threads->for_range(planes, grain, [&](std::int64_t first, std::int64_t last) {
+    state.threads->for_range(planes, grain_for(plane), [&](std::int64_t first, std::int64_t last) {
       for (std::int64_t at = first; at < last; ++at) {
         std::int64_t rest = at, to_offset = 0, from_offset = 0;
         for (std::size_t axis = inner; axis-- > 0;) {

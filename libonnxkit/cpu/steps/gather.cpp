@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "libonnxkit/base/dtype/dtype.h"
+#include "libonnxkit/cpu/kernels/grain.h"
 #include "libonnxkit/cpu/step.h"
 
 namespace onnxkit::cpu {
@@ -81,8 +82,7 @@ class GatherKernel : public Kernel {
     if (outer >= fewest_for_runs && take_alike(state, places)) return;
     const std::byte* const from = state.bases[data_.buffer] + data_.offset * width_;
     std::byte* const to = state.bases[to_.buffer] + to_.offset * width_;
-    const std::int64_t bytes = inner * width_,
-                       grain = std::max<std::int64_t>(1, 65536 / std::max<std::int64_t>(bytes, 1));
+    const std::int64_t bytes = inner * width_, grain = grain_for(inner);
     state.threads->for_range(outer * count, grain, [&](std::int64_t first, std::int64_t last) {
       while (first < last) {
         const std::int64_t o = first / count, i = first % count, rows = std::min(count - i, last - first);
@@ -102,7 +102,7 @@ class GatherKernel : public Kernel {
     const auto count = static_cast<std::int64_t>(places.size());
     const std::byte* const from = state.bases[data_.buffer] + data_.offset * width_;
     std::byte* const to = state.bases[to_.buffer] + to_.offset * width_;
-    const std::int64_t grain = std::max<std::int64_t>(1, 65536 / std::max<std::int64_t>(bytes * count, 1));
+    const std::int64_t grain = grain_for(data_.dims[2] * count);
     const bool is_aligned = reinterpret_cast<std::uintptr_t>(from) % sizeof(float) == 0;
     if (bytes == sizeof(float) && is_aligned && repeats_of(places) == 2) {
       state.threads->for_range(outer, grain, [&](std::int64_t first, std::int64_t last) {

@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "libonnxkit/base/dtype/dtype.h"
+#include "libonnxkit/cpu/kernels/grain.h"
 #include "libonnxkit/cpu/map/block_loops.h"
 
 namespace onnxkit::cpu {
@@ -81,9 +82,7 @@ class MapKernel : public Kernel {
     std::array<std::byte*, most_map_operands> bases{};
     for (std::size_t v = 0; v < views_.size(); ++v)
       bases[v] = state.bases[views_[v].buffer] + views_[v].offset * widths_[v];
-    constexpr std::int64_t grain_numbers = 32768;
-    const std::int64_t grain =
-        std::max<std::int64_t>(1, grain_numbers / std::max<std::int64_t>(order_.loops.block_size(), 1));
+    const std::int64_t grain = grain_for(order_.loops.block_size());
     if (order_.loops.blocks() <= grain) return run_blocks(bases, 0, order_.loops.blocks());
     state.threads->for_range(order_.loops.blocks(), grain,
                              [&](std::int64_t first, std::int64_t last) { run_blocks(bases, first, last); });

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "libonnxkit/cpu/kernels/grain.h"
 #include "libonnxkit/cpu/kernels/kernels.h"
 #include "libonnxkit/cpu/step.h"
 
@@ -27,7 +28,7 @@ class WeightedGatherKernel : public Kernel {
 
   void run(RunState& state) override {
     const std::int64_t points = y_.dims[1], work = std::max<std::int64_t>(positions_.dims[2] * y_.dims[2], 1);
-    const std::int64_t grain = std::max<std::int64_t>(1, 32768 / work);
+    const std::int64_t grain = grain_for(work);
     std::atomic<bool> fits = true;
     state.threads->for_range(y_.dims[0] * points, grain, [&](std::int64_t first, std::int64_t last) {
       while (first < last) {
