@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <span>
 
 #include <fmt/core.h>
@@ -7,7 +8,7 @@
 #include "libonnxkit/base/dtype/dtype.h"
 #include "libonnxkit/plan/compose.h"
 
-// Resize: each axis by a gather of what its positions take, weighted in a map; by a product where a position takes many.
+// Resize: each axis by a gather of what its positions take, weighted there or in a map; by a product where a position takes many.
 namespace onnxkit::plan {
 namespace {
 
@@ -181,6 +182,59 @@ View resized_by_taps(LowerCall& call, const View& view, std::size_t axis, std::v
   return result;
 }
 
+/// The axes of a dense view in the order in which they lie, the outermost first.
+Dims order_in_memory(const View& view) {
+  Dims order(view.rank());
+  std::iota(order.begin(), order.end(), std::int64_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {
+    return view.strides[static_cast<std::size_t>(a)] > view.strides[static_cast<std::size_t>(b)];
+  });
+  return order;
+}
+
+/// What lies between two elements along an axis of a dense view.
+std::int64_t elements_within(const View& view, std::size_t axis) {
+  std::int64_t count = 1;
+  for (std::size_t i = 0; i < view.rank(); ++i)
+    if (view.strides[i] < view.strides[axis]) count *= view.dims[i];
+  return count;
+}
+
+View resized_by_gather(LowerCall& call, const View& from, std::size_t axis, const std::vector<Tap>& taps,
+                       std::size_t most, ElementType type) {
+  View view = stored_as(call, from, type);
+  if (!view.is_dense()) view = call.contiguous(view);
+  const auto count = static_cast<std::int64_t>(taps.size()), each = static_cast<std::int64_t>(most);
+  call.spend_on_tables(count * each, sizeof(std::int64_t) + sizeof(double));
+  std::vector<std::int64_t> positions;
+  std::vector<double> weights;
+  for (const Tap& tap : taps) {
+    for (std::size_t k = 0; k < most; ++k) {
+      positions.push_back(k < tap.from.size() ? tap.from[k] : -1);
+      weights.push_back(k < tap.from.size() ? tap.weights[k] : 0);
+    }
+  }
+  const Dims order = order_in_memory(view);
+  const View lying = permuted(view, order);
+  const std::int64_t size = view.dims[axis], inner = elements_within(view, axis), outer = view.size() / (size * inner);
+  const View result = call.make(type, {outer, count, inner});
+  const Dims taken = {outer, count, each};
+  call.emit(weighted_gather_step,
+            {reshaped(lying, {outer, size, inner}), broadcast_to(call.constant(positions, {1, count, each}), taken),
+             broadcast_to(real_constant(call, weights, type, {1, count, each}), taken)},
+            {result}, WeightedGatherParameters());
+  Dims dims = lying.dims;
+  dims[static_cast<std::size_t>(std::find(order.begin(), order.end(), static_cast<std::int64_t>(axis)) -
+                                order.begin())] = count;
+  return permuted(reshaped(result, std::move(dims)), inverse_order(order));
+}
+
+/// Positions take rows of some length, which vectors of numbers hold.
+bool takes_rows(const View& view, std::size_t axis) {
+  constexpr std::int64_t vector = 16;
+  return view.is_dense() && elements_within(view, axis) >= vector;
+}
+
 template <class T>
 View weight_matrix(LowerCall& call, const std::vector<Tap>& taps, std::int64_t size) {
   const auto count = static_cast<std::int64_t>(taps.size());
@@ -202,7 +256,7 @@ std::string key_of(const ResizedAxis& axis, const ResizeRules& rules, ElementTyp
                      rules.cubic_a, name_of(type));
 }
 
-/// Nothing where the matrix would be large: it is mostly zeros, and the reference, which skips these, is faster.
+/// Nothing where the matrix would be large, which is mostly zeros.
 std::optional<View> resized_by_product(LowerCall& call, const View& view, std::size_t axis,
                                        const std::vector<Tap>& taps, const std::string& key, ElementType type) {
   const auto count = static_cast<std::int64_t>(taps.size());
@@ -218,6 +272,18 @@ std::optional<View> resized_by_product(LowerCall& call, const View& view, std::s
   Dims dims = lined.dims;
   dims.back() = count;
   return permuted(reshaped(result, std::move(dims)), inverse_order(order));
+}
+
+View interpolated(LowerCall& call, const View& view, std::size_t axis, const std::vector<Tap>& taps,
+                  const std::string& key, ElementType type) {
+  constexpr std::size_t few = 4;
+  std::size_t most = 1;
+  for (const Tap& tap : taps) most = std::max(most, tap.from.size());
+  if (type == ElementType::float32 && takes_rows(view, axis))
+    return resized_by_gather(call, view, axis, taps, most, type);
+  if (most <= few) return resized_by_taps(call, view, axis, taps, most, type);
+  if (const auto product = resized_by_product(call, view, axis, taps, key, type)) return *product;
+  return resized_by_gather(call, view, axis, taps, most, type);
 }
 
 /// Without its fraction, in the range of the type; NaN counts as 0.
@@ -316,19 +382,12 @@ Unlowered lower_resize(LowerCall& call) {
     if (!axes[i].is_resized) continue;
     const auto taps = resize_taps(call, axes[i], rules);
     if (!taps) return "a position is out of range";
-    std::size_t most = 1;
-    for (const Tap& tap : *taps) most = std::max(most, tap.from.size());
-    constexpr std::size_t most_gathered = 4;
     if (is_nearest) {
       std::vector<std::int64_t> positions;
       for (const Tap& tap : *taps) positions.push_back(tap.from.front());
       view = taken(call, view, i, positions);
-    } else if (most <= most_gathered) {
-      view = resized_by_taps(call, view, i, *taps, most, type);
     } else {
-      const auto product = resized_by_product(call, view, i, *taps, key_of(axes[i], rules, type), type);
-      if (!product) return "a matrix of its weights would be large";
-      view = *product;
+      view = interpolated(call, view, i, *taps, key_of(axes[i], rules, type), type);
     }
     view = filled_outside(call, view, i, *taps, rules.extrapolation);
   }
