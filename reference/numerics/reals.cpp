@@ -24,6 +24,17 @@ Tensor dequantized(const KernelContext& context, const Tensor& x, Affine by) {
   return map_reals(context, as_reals(context, x), real_type, [by](double v) { return by.real(v); });
 }
 
+Tensor through_uint8(const KernelContext& context, const Tensor& x) {
+  double least = 0, most = 0;
+  for (const double value : x.as<double>()) {
+    least = std::min(least, value);
+    most = std::max(most, value);
+  }
+  const double scale = least == most ? 1 : static_cast<float>((most - least) / 255);
+  const Affine by{scale, std::clamp(std::nearbyint(-least / scale), 0.0, 255.0)};
+  return dequantized(context, quantized(context, x, by, ElementType::uint8), by);
+}
+
 Tensor dequantized(const KernelContext& context, const Tensor& x, const Tensor* scale, const Tensor* zero) {
   Tensor reals = as_reals(context, x);
   if (zero)

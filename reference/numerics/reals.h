@@ -38,6 +38,9 @@ Tensor quantized(const KernelContext& context, const Tensor& reals, Affine by, E
 /// (x - zero) * scale where both broadcast against x; either may be null.
 Tensor dequantized(const KernelContext& context, const Tensor& x, const Tensor* scale, const Tensor* zero);
 
+/// As DynamicQuantizeLinear and DequantizeLinear make it: uint8 over a range that holds 0 and all of x.
+Tensor through_uint8(const KernelContext& context, const Tensor& x);
+
 /// y[i] = f(x[i]) on reals.
 template <class F>
 Tensor map_reals(const KernelContext& context, const Tensor& x, ElementType type, F f) {

@@ -212,18 +212,6 @@ void matmul_integer_to_float(KernelContext& context) {
   context.set_output(0, y.retyped(context.input(2).type()));
 }
 
-/// A as DynamicQuantizeLinear makes it: uint8 over a range that holds 0 and all of A.
-Tensor through_uint8(const KernelContext& context, const Tensor& a) {
-  double least = 0, most = 0;
-  for (const double x : a.as<double>()) {
-    least = std::min(least, x);
-    most = std::max(most, x);
-  }
-  const double scale = least == most ? 1 : static_cast<float>((most - least) / 255);
-  const Affine by{scale, std::clamp(std::nearbyint(-least / scale), 0.0, 255.0)};
-  return dequantized(context, quantized(context, a, by, ElementType::uint8), by);
-}
-
 void dynamic_quantize_matmul(KernelContext& context) {
   const Tensor& a = context.input(0);
   const Tensor b = matrix_operand(context, 1, &context.input(2), 3);

@@ -1,4 +1,5 @@
 // RNN, GRU, LSTM: one or two directions over sequences [time, batch, features]; gates stand one after the other in the rows of W and R.
+//   DynamicQuantizeLSTM of com.microsoft: weights as integers, factors of products rounded to uint8 by the range that they have.
 //   3: GRU's linear_before_reset. 7: output_sequence is gone; it says nothing that the omitted outputs do not. 14: layout.
 #include <algorithm>
 #include <array>
@@ -10,6 +11,7 @@
 #include "reference/kernels/contract.h"
 #include "reference/kernels/select.h"
 #include "reference/noise/noise.h"
+#include "reference/numerics/reals.h"
 
 namespace onnxkit::reference {
 namespace {
@@ -105,6 +107,7 @@ struct Layer {
   Tensor from_state;                   ///< [batch, gates * hidden]
   Tensor h, c, next_h, next_c, reset;  ///< [batch, hidden]
   std::uint64_t next_error;            ///< of a noisy run
+  bool quantizes_state = false;
 
   /// A result of an activation, with the errors that runtimes' own functions make.
   double rounded(const Activation& activation, double y) {
@@ -123,7 +126,8 @@ struct Layer {
     const MatrixView<const double> r = row_major(recurrence + first * hidden * hidden, (last - first) * hidden, hidden);
     const MatrixView<double> to{from_state.write<double>().data() + first * hidden, sizes.batch,
                                 (last - first) * hidden, width(), 1};
-    multiply_matrices<double>(context, type, row_major(state.as<double>().data(), sizes.batch, hidden), r.transposed(),
+    const Tensor factor = quantizes_state ? through_uint8(context, state) : state;
+    multiply_matrices<double>(context, type, row_major(factor.as<double>().data(), sizes.batch, hidden), r.transposed(),
                               to);
   }
 };
@@ -220,6 +224,7 @@ struct Cell {
   std::vector<std::string_view> activations;  ///< by default
   Step step;
   bool has_cell_state = false;
+  bool is_quantized = false;
 };
 
 /// The node with the time axis in front, whatever its layout.
@@ -254,12 +259,28 @@ Tensor first_state(const KernelContext& context, std::size_t input, const Recurr
   return state;
 }
 
+/// Integers [directions, depth, gates * hidden] with a scale and a zero point for each direction, or for each column of it, as the reals of LSTM:
+/// [directions, gates * hidden, depth].
+Tensor dequantized_weights(const KernelContext& context, std::size_t input, std::size_t scale_input) {
+  const Tensor &x = context.input(input), &scale = context.input(scale_input), &zero = context.input(scale_input + 1);
+  require(x.rank() == 3, "X, W and R must have rank 3");
+  const auto over_depth = [&](const Tensor& given) {
+    const bool by_column = given.dims() == Dims{x.dim(0), x.dim(2)};
+    require(by_column || given.dims() == Dims{x.dim(0)},
+            "scales and zero points must be [directions] or [directions, gates * hidden_size]");
+    return given.reshaped({x.dim(0), 1, by_column ? x.dim(2) : 1});
+  };
+  const Tensor by = over_depth(scale), from = over_depth(zero);
+  constexpr std::int64_t depth_last[] = {0, 2, 1};
+  return permute(context, dequantized(context, x, &by, &from), depth_last);
+}
+
 RecurrentOperands read_operands_recurrent(const KernelContext& context, const Cell& cell) {
   RecurrentOperands o{};
-  o.batch_first = context.integer("layout") != 0;
-  o.x = context.input(0);
-  o.w = context.input(1);
-  o.r = context.input(2);
+  o.batch_first = !cell.is_quantized && context.integer("layout") != 0;
+  o.x = cell.is_quantized ? through_uint8(context, context.input(0)) : context.input(0);
+  o.w = cell.is_quantized ? dequantized_weights(context, 1, 8) : context.input(1);
+  o.r = cell.is_quantized ? dequantized_weights(context, 2, 10) : context.input(2);
   require(o.x.rank() == 3 && o.w.rank() == 3 && o.r.rank() == 3, "X, W and R must have rank 3");
   if (o.batch_first) o.x = permute(context, o.x, first_two_swapped);
   o.sizes = {o.x.dim(0), o.x.dim(1), o.x.dim(2), o.r.dim(2), direction_count(context)};
@@ -332,7 +353,8 @@ Layer make_layer(const KernelContext& context, const Cell& cell, const Recurrent
           .next_h = context.make(type, state),
           .next_c = context.make(type, state),
           .reset = context.make(type, state),
-          .next_error = static_cast<std::uint64_t>(direction) << 32};
+          .next_error = static_cast<std::uint64_t>(direction) << 32,
+          .quantizes_state = cell.is_quantized};
 }
 
 void copy_row(const Tensor& from, std::int64_t from_row, Tensor& to, std::int64_t to_row, std::int64_t size) {
@@ -396,6 +418,10 @@ void run(KernelContext& context, const Cell& cell) {
 void rnn(KernelContext& context) { run(context, {1, {"Tanh"}, rnn_step}); }
 void gru(KernelContext& context) { run(context, {3, {"Sigmoid", "Tanh"}, gru_step}); }
 void lstm(KernelContext& context) { run(context, {4, {"Sigmoid", "Tanh", "Tanh"}, lstm_step, true}); }
+/// Of a state [batch, hidden] ONNX Runtime rounds rows with other ranges when it has several threads.
+bool rounds_by_parts(const ir::Node&) { return true; }
+
+void quantized_lstm(KernelContext& context) { run(context, {4, {"Sigmoid", "Tanh", "Tanh"}, lstm_step, true, true}); }
 
 }  // namespace
 
@@ -403,6 +429,8 @@ void register_recurrent(KernelRegistry& registry) {
   registry.add("RNN", all_versions(), rnn, {.noise = noise::ordinary});
   registry.add("GRU", all_versions(), gru, {.noise = noise::ordinary});
   registry.add("LSTM", all_versions(), lstm, {.noise = noise::ordinary});
+  registry.add(microsoft_domain, "DynamicQuantizeLSTM", all_versions(), quantized_lstm,
+               {.noise = noise::ordinary, .may_round_to_int8 = rounds_by_parts});
 }
 
 }  // namespace onnxkit::reference
