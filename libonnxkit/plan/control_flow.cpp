@@ -56,13 +56,16 @@ std::optional<ir::DeclaredType> type_in(const ir::Graph& outer, const ir::Initia
   return type;
 }
 
-/// Inputs of the body for which it declares no type get that of what the node passes on: a plan of doubles needs them.
+/// Inputs of the body for which it declares no type get that of what the node passes on: a plan of doubles needs them. Sizes that it declares are
+/// often those of the first pass only; of a Loop's number of the pass and condition the rank counts.
 void declare_inputs(ir::Graph& body, const ir::Graph& outer, const ir::InitializerTable& constants) {
   const ir::Node& node = outer.nodes.front();
   for (std::size_t i = 0; i < body.inputs.size() && i < node.inputs.size(); ++i) {
     std::optional<ir::DeclaredType>& type = body.inputs[i].type;
     const bool is_stated = type && type->kind != ir::DeclaredType::Kind::none;
     if (!is_stated && node.inputs[i] != ir::ValueId::none) type = type_in(outer, constants, node.inputs[i]);
+    const bool is_counter = Subject::is_op(node, "Loop") && i < 2;
+    if (type && !is_counter) type->shape.reset();
   }
 }
 
@@ -184,7 +187,7 @@ Body::Body(const ir::Model& model, const ir::Graph& graph, std::string title, co
 
 std::optional<std::string> Body::on_reference() const {
   if (planned_->plans_made() <= most_plans_of_a_body) return std::nullopt;
-  return "the sizes in its body change from pass to pass";
+  return "the sizes in its body, or numbers that decide them, change from pass to pass";
 }
 
 Result<std::vector<Value>> Body::run(std::vector<Value> inputs, const std::vector<NamedValue>& captured,
@@ -310,6 +313,7 @@ std::string ControlFlow::why_not_plain(const std::vector<Value>& inputs) const {
     if (body->own_inputs() != (is_if ? 0 : inputs.size())) return odd_form;
   }
   if (is_if) return inputs.size() == 1 && integer_in(inputs[0]) ? "" : odd_form;
+  if (auto reason = bodies_[0]->on_reference()) return *std::move(reason);
   return Subject::is_op(node(), "Loop") ? why_not_plain_loop(inputs) : why_not_plain_scan(inputs);
 }
 
@@ -352,22 +356,30 @@ Result<std::vector<NamedValue>> ControlFlow::run(const exec::RunRequest& request
                  : Subject::is_op(node(), "Loop") ? run_loop(request.inputs, run)
                                                   : run_scan(request.inputs, run);
   if (!outputs) return outputs.error();
+  if (!outputs->has_value()) {  // the few passes so far are made again
+    why_whole_ = bodies_[0]->on_reference().value_or(odd_form);
+    return run_whole(request);
+  }
   std::vector<NamedValue> named;
   for (std::size_t i = 0; i < node().outputs.size(); ++i) {
     if (node().outputs[i] == ir::ValueId::none) continue;
-    if (i >= outputs->size() || (*outputs)[i].kind == ValueKind::none)
+    if (i >= (*outputs)->size() || (**outputs)[i].kind == ValueKind::none)
       return kernel_error("the body has fewer outputs than the node");
-    named.push_back({std::string(model_->graph->name_of(node().outputs[i])), std::move((*outputs)[i])});
+    named.push_back({std::string(model_->graph->name_of(node().outputs[i])), std::move((**outputs)[i])});
   }
   return named;
 }
 
-Result<std::vector<Value>> ControlFlow::run_if(const std::vector<NamedValue>& given, const PlannedRun& run) {
+Result<std::optional<std::vector<Value>>> ControlFlow::run_if(const std::vector<NamedValue>& given,
+                                                              const PlannedRun& run) {
   const bool holds = *integer_in(node_inputs(given)[0]) != 0;
-  return bodies_[holds ? 0 : 1]->run({}, given, run);
+  auto outputs = bodies_[holds ? 0 : 1]->run({}, given, run);
+  if (!outputs) return outputs.error();
+  return std::optional(*std::move(outputs));
 }
 
-Result<std::vector<Value>> ControlFlow::run_loop(const std::vector<NamedValue>& given, const PlannedRun& run) {
+Result<std::optional<std::vector<Value>>> ControlFlow::run_loop(const std::vector<NamedValue>& given,
+                                                                const PlannedRun& run) {
   std::vector<Value> carried = node_inputs(given);
   const std::int64_t most = integer_in(carried[0]).value_or(std::numeric_limits<std::int64_t>::max());
   carried.erase(carried.begin(), carried.begin() + 2);
@@ -375,6 +387,7 @@ Result<std::vector<Value>> ControlFlow::run_loop(const std::vector<NamedValue>& 
   std::vector<Collected> collected(body.outputs.size() - 1 - carried.size());
   for (std::int64_t i = 0; i < most; ++i) {
     if (auto more = run.may_go_on(); !more) return more.error();
+    if (bodies_[0]->on_reference()) return std::optional<std::vector<Value>>();
     std::vector<Value> inputs = {scalar_for(body.inputs[0], ElementType::int64, i),
                                  scalar_for(body.inputs[1], ElementType::boolean, 1)};
     std::move(carried.begin(), carried.end(), std::back_inserter(inputs));
@@ -394,10 +407,11 @@ Result<std::vector<Value>> ControlFlow::run_loop(const std::vector<NamedValue>& 
     if (!stacked) return stacked.error();
     carried.emplace_back(*std::move(stacked));
   }
-  return carried;
+  return std::optional(std::move(carried));
 }
 
-Result<std::vector<Value>> ControlFlow::run_scan(const std::vector<NamedValue>& given, const PlannedRun& run) {
+Result<std::optional<std::vector<Value>>> ControlFlow::run_scan(const std::vector<NamedValue>& given,
+                                                                const PlannedRun& run) {
   std::vector<Value> states = node_inputs(given);
   const auto scanned = static_cast<std::size_t>(integer_of(node(), "num_scan_inputs", 0));
   std::vector<Tensor> inputs;
@@ -414,6 +428,7 @@ Result<std::vector<Value>> ControlFlow::run_scan(const std::vector<NamedValue>& 
   std::vector<Collected> collected(outputs);
   for (std::int64_t t = 0; t < length; ++t) {
     if (auto more = run.may_go_on(); !more) return more.error();
+    if (bodies_[0]->on_reference()) return std::optional<std::vector<Value>>();
     std::vector<Value> own = std::move(states);
     for (std::size_t i = 0; i < scanned; ++i) {
       auto part =
@@ -438,7 +453,7 @@ Result<std::vector<Value>> ControlFlow::run_scan(const std::vector<NamedValue>& 
     if (!stacked) return stacked.error();
     states.emplace_back(*std::move(stacked));
   }
-  return states;
+  return std::optional(std::move(states));
 }
 
 }  // namespace onnxkit::plan

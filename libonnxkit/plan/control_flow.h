@@ -56,9 +56,10 @@ class ControlFlow {
   ControlFlow(std::shared_ptr<const ir::Model> model, const PlannedOptions& options);
   const ir::Node& node() const { return model_->graph->nodes.front(); }
   Result<std::vector<NamedValue>> run_whole(const exec::RunRequest& request);
-  Result<std::vector<Value>> run_if(const std::vector<NamedValue>& given, const PlannedRun& run);
-  Result<std::vector<Value>> run_loop(const std::vector<NamedValue>& given, const PlannedRun& run);
-  Result<std::vector<Value>> run_scan(const std::vector<NamedValue>& given, const PlannedRun& run);
+  /// Outputs of the node; of loops nothing where their body has no plans any more.
+  Result<std::optional<std::vector<Value>>> run_if(const std::vector<NamedValue>& given, const PlannedRun& run);
+  Result<std::optional<std::vector<Value>>> run_loop(const std::vector<NamedValue>& given, const PlannedRun& run);
+  Result<std::optional<std::vector<Value>>> run_scan(const std::vector<NamedValue>& given, const PlannedRun& run);
   /// Values of the node's inputs, kind none for those that are left out.
   std::vector<Value> node_inputs(const std::vector<NamedValue>& given) const;
   /// Why the reference runs it as a whole with such inputs; empty for nothing.

@@ -135,9 +135,13 @@ void quantize_quantized(KernelContext& context) {
   const Tensor& x = context.input(0);
   const Tensor* zero = context.find_input(2);
   const ElementType type = zero ? zero->type() : ElementType::uint8;
+  // As of ai.onnx's operator: ties are decided by the quotient of the scale's type.
+  const auto narrow = [exact = context.is_unrounded()](double quotient) {
+    return exact ? quotient : static_cast<double>(static_cast<float>(quotient));
+  };
   const Tensor quotient =
       map_reals(context, as_reals(context, x), as_reals(context, along_axis(context, x, context.input(1))), real_type,
-                [](double v, double s) { return v / s; });
+                [narrow](double v, double s) { return narrow(v / s); });
   const Tensor whole =
       map_reals(context, over_edges(context, quotient, type), real_type, [](double v) { return std::nearbyint(v); });
   const Tensor shifted = zero ? sum_of(context, whole, along_axis(context, x, *zero)) : whole;

@@ -1,6 +1,8 @@
-// Einsum came with opset 12; below, its operands are contracted one after the other: by MatMul where one index goes, else by Mul and ReduceSum.
+// Einsum came with opset 12; below, its operands are contracted one after the other: by MatMul where indices of known sizes go, else by Mul and
+// ReduceSum.
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <string>
 
 #include <fmt/core.h>
@@ -206,23 +208,84 @@ class Contraction {
     for (const char index : shared) {
       if (!a.known.contains(index) || !b.known.contains(index)) result.known.erase(index);
     }
-    const bool is_product = gone.size() == 1 && only_a.size() <= 1 && only_b.size() <= 1 && a.known.contains(gone[0]) &&
-                            b.known.contains(gone[0]) && a.known[gone[0]] == b.known[gone[0]];
-    if (is_product) {
-      const std::string row = only_a.empty() ? "*" : only_a, column = only_b.empty() ? "*" : only_b;
-      result.x =
-          step_.add("MatMul", {ordered(a, shared + row + gone), ordered(b, shared + gone + column)}, {}, "product");
-      std::vector<std::int64_t> without;
-      const auto first = static_cast<std::int64_t>(shared.size());
-      if (only_a.empty()) without.push_back(first);
-      if (only_b.empty()) without.push_back(first + 1);
-      if (!without.empty()) result.x = squeeze(step_, result.x, without);
+    if (const auto product = matrix_product(a, b, {shared, only_a, only_b, gone})) {
+      result.x = *product;
       return result;
     }
     const std::string all = result.term + gone;
     result.x = step_.add("Mul", {ordered(a, all), ordered(b, all)}, {}, "product");
     result.term = all;
     return summed(std::move(result), shared + only_a + only_b);
+  }
+
+  /// Indices of two operands: of both, of one, and those that the sum takes away.
+  struct Indices {
+    std::string shared, only_a, only_b, gone;
+  };
+
+  /// What these axes have together, -1 where one is not known; nothing where more are not, or one has no element.
+  static std::optional<std::int64_t> joined_size(const Operand& operand, const std::string& indices) {
+    std::int64_t size = 1;
+    bool is_open = false;
+    for (const char index : indices) {
+      const auto known = operand.known.find(index);
+      if (known == operand.known.end() ? is_open : known->second == 0) return std::nullopt;
+      if (known == operand.known.end())
+        is_open = true;
+      else
+        size *= known->second;
+    }
+    return is_open ? -1 : size;
+  }
+
+  static bool goes_evenly(const Operand& a, const Operand& b, const std::string& gone) {
+    return !gone.empty() && std::all_of(gone.begin(), gone.end(), [&](char index) {
+      const auto in_a = a.known.find(index), in_b = b.known.find(index);
+      return in_a != a.known.end() && in_b != b.known.end() && in_a->second == in_b->second;
+    });
+  }
+
+  /// [shared, only_a, only_b] by MatMul; several indices are joined to one axis for it. Nothing where sizes do not tell that it can.
+  std::optional<ValueId> matrix_product(const Operand& a, const Operand& b, const Indices& of) {
+    if (!goes_evenly(a, b, of.gone)) return std::nullopt;
+    const bool joins_a = of.only_a.size() > 1 || of.gone.size() > 1,
+               joins_b = of.only_b.size() > 1 || of.gone.size() > 1;
+    const std::optional<std::int64_t> rows = joined_size(a, of.only_a), columns = joined_size(b, of.only_b);
+    const std::optional<std::int64_t> depth = joined_size(a, of.gone);
+    if (joins_a || joins_b) {
+      // Of one Reshape, one size may be open, and nothing may be empty then.
+      if (!rows || !columns || !depth || (*rows < 0 && *columns < 0)) return std::nullopt;
+      const bool is_open = *rows < 0 || *columns < 0;
+      if (is_open && (joined_size(a, of.shared).value_or(-1) < 0 || joined_size(b, of.shared).value_or(-1) < 0))
+        return std::nullopt;
+    }
+    const std::vector<Size> batch(of.shared.size(), 0);  // as they are
+    ValueId left = ordered(a, of.shared + (of.only_a.empty() ? "*" : of.only_a) + of.gone),
+            right = ordered(b, of.shared + of.gone + (of.only_b.empty() ? "*" : of.only_b));
+    if (joins_a) left = reshape_to(step_, left, with(batch, {*rows, *depth}));
+    if (joins_b) right = reshape_to(step_, right, with(batch, {*depth, *columns}));
+    const ValueId product = step_.add("MatMul", {left, right}, {}, "product");
+    if (of.only_a.size() > 1 || of.only_b.size() > 1) {
+      std::vector<Size> sizes = batch;
+      for (const char index : of.only_a) sizes.emplace_back(size_or_open(a, index));
+      for (const char index : of.only_b) sizes.emplace_back(size_or_open(b, index));
+      return reshape_to(step_, product, sizes);
+    }
+    std::vector<std::int64_t> without;
+    const auto first = static_cast<std::int64_t>(of.shared.size());
+    if (of.only_a.empty()) without.push_back(first);
+    if (of.only_b.empty()) without.push_back(first + 1);
+    return without.empty() ? product : squeeze(step_, product, without);
+  }
+
+  static std::vector<Size> with(std::vector<Size> sizes, std::initializer_list<std::int64_t> more) {
+    sizes.insert(sizes.end(), more.begin(), more.end());
+    return sizes;
+  }
+
+  static std::int64_t size_or_open(const Operand& operand, char index) {
+    const auto known = operand.known.find(index);
+    return known == operand.known.end() ? -1 : known->second;
   }
 
   /// The axes in this order; indices that the operand does not have become axes of size 1.
