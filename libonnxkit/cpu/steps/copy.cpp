@@ -28,11 +28,32 @@ void transpose_tiles(T* to, const T* from, std::int64_t rows, std::int64_t colum
   }
 }
 
+/// Each number `times` times, side by side; a constant, which GCC makes vectors of.
+template <std::int64_t times, class T>
+void repeat_each(T* to, const T* from, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    const T number = from[i];
+    for (std::int64_t k = 0; k < times; ++k) to[i * times + k] = number;
+  }
+}
+
+/// False where no such loop was made.
+template <class T>
+bool repeat_few(T* to, const T* from, std::int64_t count, std::int64_t times) {
+  if (times == 2) return repeat_each<2>(to, from, count), true;
+  if (times == 3) return repeat_each<3>(to, from, count), true;
+  if (times == 4) return repeat_each<4>(to, from, count), true;
+  return false;
+}
+
 template <class T>
 void copy_plane(T* to, const T* from, std::int64_t rows, std::int64_t columns, const std::int64_t* to_strides,
                 const std::int64_t* from_strides) {
   if (to_strides[1] == 1 && from_strides[0] == 1 && from_strides[1] > 1)
     return transpose_tiles(to, from, rows, columns, to_strides[0], from_strides[1]);
+  if (to_strides[1] == 1 && from_strides[1] == 0 && from_strides[0] == 1 && to_strides[0] == columns &&
+      repeat_few(to, from, rows, columns))
+    return;
   for (std::int64_t r = 0; r < rows; ++r) {
     T* const row_to = to + r * to_strides[0];
     const T* const row_from = from + r * from_strides[0];

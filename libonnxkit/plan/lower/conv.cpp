@@ -107,6 +107,18 @@ Unlowered lower_lp_pool(LowerCall& call) {
   return std::nullopt;
 }
 
+/// Each channel so many times, one behind the other.
+View repeated_channels(LowerCall& call, const View& image, std::int64_t times) {
+  const View result = make_channels_last(call, {image.dims[0], image.dims[1] * times, image.dims[2], image.dims[3]});
+  const auto with_copies = [&](View view, std::int64_t channel_stride, std::int64_t copy_stride) {
+    view.dims = {image.dims[0], image.dims[1], times, image.dims[2], image.dims[3]};
+    view.strides = {view.strides[0], channel_stride, copy_stride, view.strides[2], view.strides[3]};
+    return view;
+  };
+  call.emit_copy(with_copies(image, image.strides[1], 0), with_copies(result, times, 1));
+  return result;
+}
+
 Unlowered lower_conv(LowerCall& call) {
   if (call.input_dims(0).size() == 5) return lower_volume_conv(call);
   if (const auto reason = unfit(call)) return reason;
@@ -117,11 +129,50 @@ Unlowered lower_conv(LowerCall& call) {
   if (is_line) image = with_height(image), g = with_height(std::move(g));
   const View output = make_channels_last(call, with_height_dims(call.output_dims(0)));
   Filters filters(call);
-  convolve_image(call, filters, channels_last(call, image),
-                 {.filters = filters.all(), .window = g, .groups = call.integer("group", 1), .bias = bias_of(call)},
+  image = channels_last(call, image);
+  std::int64_t groups = call.integer("group", 1);
+  if (groups > 1 && groups == image.dims[1] && weights[0] > groups && weights[0] % groups == 0) {
+    image = repeated_channels(call, image, weights[0] / groups);  // filters of one channel each are the fastest ones
+    groups = weights[0];
+  }
+  convolve_image(call, filters, image, {.filters = filters.all(), .window = g, .groups = groups, .bias = bias_of(call)},
                  output);
   give_image(call, output);
   return std::nullopt;
+}
+
+/// Few channels in planes of some size.
+bool has_planes(const View& image, const Dims& out) {
+  constexpr std::int64_t few_channels = 8, wide = 8;
+  return image.is_contiguous() && image.dims[1] < few_channels && image.dims[3] >= wide && out[2] >= wide;
+}
+
+/// Pooled along the height with columns for channels, then along the width with rows for channels.
+View pooled_planes(LowerCall& call, const View& all, const PoolParameters& pool, const Dims& out) {
+  const std::int64_t planes = all.dims[0] * all.dims[1], width = all.dims[3];
+  const auto lines = [&](const View& view) {  // [planes, length, channels]
+    View image = view;
+    image.dims = {planes, view.dims[2], view.dims[1], 1};
+    image.strides = {view.strides[0], 1, view.strides[1], view.strides[1]};
+    return image;
+  };
+  const auto along = [&](std::size_t axis) {
+    PoolParameters of_axis = pool;
+    of_axis.kernel = {pool.kernel[axis], 1};
+    of_axis.strides = {pool.strides[axis], 1};
+    of_axis.dilations = {pool.dilations[axis], 1};
+    of_axis.pads = {pool.pads[axis], 0, pool.pads[axis + 2], 0};
+    return of_axis;
+  };
+  const View rows = reshaped(all, {planes, all.dims[2], width}), low = call.make(all.type, {planes, out[2], width});
+  call.emit(pool_step, {lines(rows)}, {lines(low)}, along(0));
+  constexpr std::int64_t turned[] = {0, 2, 1};
+  const View columns = call.contiguous(permuted(low, turned)), narrow = call.make(all.type, {planes, out[3], out[2]});
+  call.emit(pool_step, {lines(columns)}, {lines(narrow)}, along(1));
+  View result = narrow;
+  result.dims = out;
+  result.strides = {out[1] * out[2] * out[3], out[2] * out[3], 1, out[2]};
+  return result;
 }
 
 template <bool is_maximum>
@@ -146,7 +197,12 @@ Unlowered lower_pool(LowerCall& call) {
   parameters.dilations = g.dilations;
   parameters.pads = g.pads;
   const View image = is_line ? with_height(call.input(0)) : call.input(0);
-  const View output = make_channels_last(call, with_height_dims(call.output_dims(0)));
+  const Dims out = with_height_dims(call.output_dims(0));
+  if (image.type == ElementType::float32 && has_planes(image, out)) {
+    give_image(call, pooled_planes(call, image, parameters, out));
+    return std::nullopt;
+  }
+  const View output = make_channels_last(call, out);
   call.emit(pool_step, {channels_last(call, image)}, {output}, std::move(parameters));
   give_image(call, output);
   return std::nullopt;
