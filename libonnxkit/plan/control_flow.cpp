@@ -186,7 +186,8 @@ Body::Body(const ir::Model& model, const ir::Graph& graph, std::string title, co
 }
 
 std::optional<std::string> Body::on_reference() const {
-  if (planned_->plans_made() <= most_plans_of_a_body) return std::nullopt;
+  if (planned_->plans_made() <= most_plans_of_a_body && planned_->quick_plans_made() <= most_quick_plans)
+    return std::nullopt;
   return "the sizes in its body, or numbers that decide them, change from pass to pass";
 }
 

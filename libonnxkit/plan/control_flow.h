@@ -30,6 +30,7 @@ class Body {
 
  private:
   static constexpr std::size_t most_plans_of_a_body = 16;  ///< that no generic model is behind
+  static constexpr std::size_t most_quick_plans = 32;      ///< that take longer to make than to run
 
   std::string title_;
   PlannedOptions options_;  ///< of the model, with the body as it was written

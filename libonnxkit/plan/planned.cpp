@@ -86,6 +86,21 @@ void plan_bodies(Plan& plan, const PlannedOptions& options) {
   }
 }
 
+/// Its steps take less time than making it took: they read and write few numbers, and multiply few.
+bool is_quickly_run(const Plan& plan) {
+  constexpr std::int64_t few = std::int64_t{1} << 15;
+  std::int64_t work = 0;
+  for (const Step& step : plan.steps) {
+    if (step.kind.multiplies && step.kind != product_step) return false;
+    for (const auto* views : {&step.inputs, &step.outputs})
+      for (const View& view : *views) work += std::min(view.size(), few);
+    if (step.kind == product_step && work <= few)
+      work += step.outputs[0].size() * std::min(step.inputs[0].dims.back(), few);
+    if (work > few) return false;
+  }
+  return true;
+}
+
 /// The plans of the bodies behind the plan that they belong to, indented.
 void report_bodies(const ControlFlow& control, const std::string& op, exec::PlanReport& report) {
   for (const auto& body : control.bodies()) {
@@ -183,6 +198,7 @@ Result<Planned::Entry*> Planned::entry_for(const std::vector<NamedValue>& given,
   auto made = make_entry(given, run);
   if (!made) return made.error();
   if (!made->ready->plan().generic) ++made_;
+  if (is_quickly_run(made->ready->plan())) ++quick_made_;
   made->key = key;
   made->use = kept_plans_->next_use();
   entries_.push_front(*std::move(made));
@@ -267,6 +283,12 @@ Result<Planned::Entry> Planned::make_entry(const std::vector<NamedValue>& given,
 Result<void> Planned::prepare(const std::vector<NamedValue>& given, const PlannedRun& run) {
   if (auto entry = entry_for(given, run); !entry) return entry.error();
   return {};
+}
+
+std::size_t Planned::quick_plans_made() const {
+  std::size_t count = quick_made_;
+  for (const Entry& entry : entries_) count += entry.rest ? entry.rest->quick_plans_made() : 0;
+  return count;
 }
 
 std::size_t Planned::plans_made() const {

@@ -95,6 +95,8 @@ class Planned {
   void add_replaced_nodes(std::vector<exec::StepTime>& steps) const;
   /// So far from the model as it is, not from a generic one, the rests of models among them.
   std::size_t plans_made() const;
+  /// So far, also from generic models, where running takes less time than making the plan.
+  std::size_t quick_plans_made() const;
   /// Makes the plan for such inputs, within the limits of this run.
   Result<void> prepare(const std::vector<NamedValue>& given, const PlannedRun& run);
 
@@ -129,7 +131,7 @@ class Planned {
   const PlannedOptions& options_;
   std::shared_ptr<KeptPlans> kept_plans_;
   bool is_rest_;
-  std::size_t made_ = 0;
+  std::size_t made_ = 0, quick_made_ = 0;
   std::list<Entry> entries_;  ///< the last used first
   GenericModels generics_;
 };
