@@ -70,20 +70,6 @@ View reshaped_or_copied(LowerCall& call, const View& view, Dims dims) {
   return reshaped(call.contiguous(view), std::move(dims));
 }
 
-namespace {
-
-/// Axes by their strides, the widest first, so that those side by side in memory are innermost.
-Dims order_in_memory(const View& view) {
-  Dims order(view.rank());
-  std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {
-    return view.strides[static_cast<std::size_t>(a)] > view.strides[static_cast<std::size_t>(b)];
-  });
-  return order;
-}
-
-}  // namespace
-
 View taken(LowerCall& call, const View& view, std::size_t axis, std::span<const std::int64_t> positions) {
   const auto count = static_cast<std::int64_t>(positions.size());
   call.spend_on_tables(count, sizeof(std::int64_t));

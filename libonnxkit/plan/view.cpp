@@ -92,6 +92,15 @@ Dims inverse_order(std::span<const std::int64_t> order) {
   return back;
 }
 
+Dims order_in_memory(const View& view) {
+  Dims order(view.rank());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {
+    return view.strides[static_cast<std::size_t>(a)] > view.strides[static_cast<std::size_t>(b)];
+  });
+  return order;
+}
+
 Dims order_with_last(std::size_t rank, std::size_t axis) {
   Dims order;
   for (std::size_t i = 0; i < rank; ++i) {

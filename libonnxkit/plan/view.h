@@ -51,6 +51,8 @@ struct View {
 View permuted(const View& view, std::span<const std::int64_t> order);
 /// The order of axes that undoes another.
 Dims inverse_order(std::span<const std::int64_t> order);
+/// Axes by their strides, the widest first, so that those side by side in memory are innermost.
+Dims order_in_memory(const View& view);
 /// The order of axes that moves one behind all others.
 Dims order_with_last(std::size_t rank, std::size_t axis);
 /// Steps may be negative. Throws Misfit where the range is not within the axis.

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <span>
 
 #include <fmt/core.h>
@@ -180,16 +179,6 @@ View resized_by_taps(LowerCall& call, const View& view, std::size_t axis, std::v
   const View result = call.make_like(type, with_size(view, axis, count), sliced(all, axis, 0, 1, count));
   call.emit_map(e, std::move(inputs), result);
   return result;
-}
-
-/// The axes of a dense view in the order in which they lie, the outermost first.
-Dims order_in_memory(const View& view) {
-  Dims order(view.rank());
-  std::iota(order.begin(), order.end(), std::int64_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {
-    return view.strides[static_cast<std::size_t>(a)] > view.strides[static_cast<std::size_t>(b)];
-  });
-  return order;
 }
 
 /// What lies between two elements along an axis of a dense view.
