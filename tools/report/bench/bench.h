@@ -52,8 +52,8 @@ std::string bench_markdown(const std::vector<Benchmark>& benchmarks);
 /// What tables do not say, a line for each: reasons of failures, warnings.
 std::string bench_remarks_text(const std::vector<Benchmark>& benchmarks);
 
-/// A page with all figures, that fetches nothing.
-std::string bench_html(const std::vector<Benchmark>& benchmarks);
+/// A page with all figures, that fetches nothing, and what has changed since an earlier report, where there is one.
+std::string bench_html(const std::vector<Benchmark>& benchmarks, const BenchComparison* comparison = nullptr);
 /// The profiles as a trace of events, which Perfetto and chrome://tracing open.
 std::string bench_trace(const std::vector<Benchmark>& benchmarks);
 
