@@ -105,6 +105,8 @@ struct InferTraits {
   InputRoles inputs = {};
   /// Reads how large its inputs are and not what they hold.
   bool reads_sizes_only = false;
+  /// Its output is input 0 in another shape: nothing needs to be read or written.
+  bool is_view = false;
   /// Its output is data of the model, as an initializer is.
   bool is_constant = false;
   /// Outputs of its body ahead of those that become the node's own.

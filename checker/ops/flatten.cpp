@@ -33,7 +33,7 @@ void infer_flatten(InferContext& context) {
 }  // namespace
 
 void register_flatten(InferRegistry& registry) {
-  registry.add("Flatten", all_versions(), infer_flatten, {.inputs = {{0, Role::moved}}});
+  registry.add("Flatten", all_versions(), infer_flatten, {.inputs = {{0, Role::moved}}, .is_view = true});
 }
 
 }  // namespace onnxkit::checker

@@ -13,7 +13,7 @@ void infer_identity(InferContext& context) {
 }  // namespace
 
 void register_identity(InferRegistry& registry) {
-  registry.add("Identity", all_versions(), infer_identity, {.inputs = {{0, Role::moved}}});
+  registry.add("Identity", all_versions(), infer_identity, {.inputs = {{0, Role::moved}}, .is_view = true});
 }
 
 }  // namespace onnxkit::checker

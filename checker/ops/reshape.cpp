@@ -145,8 +145,8 @@ void infer_5(InferContext& context) {
 }  // namespace
 
 void register_reshape(InferRegistry& registry) {
-  registry.add("Reshape", versions(1, 4), infer_1_reshape, {.inputs = {{0, Role::moved}}});
-  registry.add("Reshape", since(5), infer_5, {.inputs = {{0, Role::moved}}});
+  registry.add("Reshape", versions(1, 4), infer_1_reshape, {.inputs = {{0, Role::moved}}, .is_view = true});
+  registry.add("Reshape", since(5), infer_5, {.inputs = {{0, Role::moved}}, .is_view = true});
 }
 
 }  // namespace onnxkit::checker

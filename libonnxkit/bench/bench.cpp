@@ -133,10 +133,7 @@ class Measurement {
   void fail(Contender& contender, Error error) {
     add_worker_cpu(contender);
     Diagnostic& told = error.diagnostic;
-    if (contender.side_report.failed_at == "run") {
-      told.notes.insert(told.notes.end(), inputs_.notes.begin(), inputs_.notes.end());
-      if (told.help.empty()) told.help = inputs_.help;
-    }
+    if (contender.side_report.failed_at == "run") diffing::tell_of_inputs(told, inputs_);
     if (const std::string last = last_line(contender.side_report.log); !last.empty())
       told.notes.push_back("it printed last: " + last);
     contender.report->failure = std::move(error);

@@ -409,12 +409,7 @@ class Comparison {
       failure = settle_axes(*run, i, set);
     if (failure) {
       side.failure = *std::move(failure);
-      Diagnostic& told = side.failure->diagnostic;
-      if (told.code != "cancelled") {
-        const InputSet& inputs = sets_[set];
-        told.notes.insert(told.notes.end(), inputs.notes.begin(), inputs.notes.end());
-        if (told.help.empty()) told.help = inputs.help;
-      }
+      diffing::tell_of_inputs(side.failure->diagnostic, sets_[set]);
       open_[i].close();
       return std::nullopt;
     }

@@ -17,6 +17,13 @@ std::vector<std::string> warnings_of_inputs(const SideRun& run) {
   return warnings;
 }
 
+void tell_of_inputs(Diagnostic& failure, const InputSet& inputs) {
+  // Other inputs do not bring a file back.
+  if (failure.code == "cancelled" || failure.code == "cannot-read" || failure.code.starts_with("external-")) return;
+  failure.notes.insert(failure.notes.end(), inputs.notes.begin(), inputs.notes.end());
+  if (failure.help.empty()) failure.help = inputs.help;
+}
+
 Side::Side(const DiffSide& side, Sessions& sessions, SideReport& report)
     : side_(side), sessions_(sessions), report_(report) {
   report.backend = side.backend;

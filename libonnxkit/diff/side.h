@@ -27,6 +27,9 @@ struct SideRun {
 /// What was done to a set's inputs for the side, a sentence each.
 std::vector<std::string> warnings_of_inputs(const SideRun& run);
 
+/// How the inputs of a failed run were made, and what gives it others, where these may be why it failed.
+void tell_of_inputs(Diagnostic& failure, const InputSet& inputs);
+
 /// One side of a comparison: a backend, a session, and a matching of names and layouts. What it was made from must outlive it.
 class Side {
  public:

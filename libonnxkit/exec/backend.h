@@ -198,7 +198,8 @@ struct StepTime {
   std::string name, op;  ///< in the backend's words
   std::vector<std::string> covers =
       {};  ///< nodes of the main graph that it computes, by their names or values that they write
-  std::optional<std::uint64_t> place = {};  ///< in the main graph, of a node without a name
+  /// Of a node without a name, among those of the main graph that are no Constant.
+  std::optional<std::uint64_t> place = {};
   std::optional<std::uint64_t> bytes = {};  ///< read and written in all its calls, where the backend tells
   std::uint64_t calls = 1;                  ///< in one run: more within loops
   double products =

@@ -26,8 +26,9 @@ class EventSteps {
       const ir::Node& node = event.graph->nodes[event.node];
       StepTime& step = steps_.emplace_back();
       step.op = ir::qualified_op(node);
-      if (!node.outputs.empty()) step.covers.emplace_back(event.graph->name_of(node.outputs.front()));
-      step.name = node.name.empty() && !step.covers.empty() ? step.covers.front() : std::string(node.name);
+      if (const ir::ValueId first = ir::first_output(node); first != ir::ValueId::none)
+        step.covers.emplace_back(event.graph->name_of(first));
+      step.name = ir::title_of(*event.graph, node);
       step.calls = 0;
       step.spans.push_back({start, 0});
       graphs_.push_back(event.graph);

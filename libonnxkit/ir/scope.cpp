@@ -60,6 +60,16 @@ std::string qualified_op(const Node& node) {
   return domain.empty() ? std::string(node.op_type) : fmt::format("{}::{}", domain, node.op_type.view());
 }
 
+ValueId first_output(const Node& node) {
+  for (const ValueId output : node.outputs)
+    if (output != ValueId::none) return output;
+  return ValueId::none;
+}
+
+std::string_view title_of(const Graph& graph, const Node& node) {
+  return node.name.empty() ? graph.name_of(first_output(node)) : node.name.view();
+}
+
 Scopes graph_scopes(const Model& model) {
   Scopes scopes;
   const auto add_outermost = [&](const Graph* graph, std::string name, bool training) {

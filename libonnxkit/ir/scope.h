@@ -45,6 +45,10 @@ std::string path_text(std::span<const std::string> path);
 std::string function_step(const Function& function);
 /// Operator as messages name it: "Conv", "com.microsoft::Gelu".
 std::string qualified_op(const Node& node);
+/// The first output that is not left out; none where all are.
+ValueId first_output(const Node& node);
+/// What reports call a node: its name, else the first value that it writes, which is "" where there is none.
+std::string_view title_of(const Graph& graph, const Node& node);
 /// A node of a graph whose path is known; without the file.
 Location location_of_node(std::vector<std::string> path, const Graph& graph, std::size_t node);
 

@@ -200,8 +200,8 @@ void Lowerer::lower_node(std::size_t index) {
   const ir::Node& node = subject_.graph().nodes[index];
   node_ = node_title(subject_.graph(), node);
   const bool is_known = !titles_.insert(node_).second;  // names of nodes need not be unique, those of values are
-  if (is_known && !node.outputs.empty()) {
-    const std::string written(subject_.graph().name_of(node.outputs[0]));
+  if (const ir::ValueId first = ir::first_output(node); is_known && first != ir::ValueId::none) {
+    const std::string written(subject_.graph().name_of(first));
     node_ += fmt::format(" ({})", written);
     plan_.origins.emplace(node_, written);
   }

@@ -26,11 +26,20 @@ std::uint64_t read_bytes(const View& view) {
   return static_cast<std::uint64_t>(count * storage_bits(view.type) / 8);
 }
 
+/// Of a table no more rows than there are positions.
+std::uint64_t table_bytes(const Step& step) {
+  const View &data = step.inputs[0], &positions = step.inputs[1];
+  const std::int64_t looked_up = positions.size() * data.dims.back() * (step.kind == gather_step ? data.dims[0] : 1);
+  return std::min(read_bytes(data), static_cast<std::uint64_t>(looked_up * storage_bits(data.type) / 8));
+}
+
 /// Of all operands whose sizes a plan knows, each once. Of the matrices of a grouped product there are as many as can be chosen.
 std::uint64_t operand_bytes(const Step& step) {
   std::uint64_t bytes = 0;
   for (const auto* views : {&step.inputs, &step.outputs})
     for (const View& view : *views) bytes += read_bytes(view);
+  if (step.kind == gather_step || step.kind == weighted_gather_step)
+    return bytes - read_bytes(step.inputs[0]) + table_bytes(step);
   if (step.kind != grouped_product_step) return bytes;
   const View& matrices = step.inputs[1];
   const std::int64_t groups = groups_of(step);

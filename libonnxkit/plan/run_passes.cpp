@@ -39,8 +39,8 @@ Result<void> run_pass(const Pass& pass, Subject& subject, PassLog& log) {
   };
   std::vector<Before> before;
   for (const ir::Node& node : subject.graph().nodes) {
-    if (!node.outputs.empty() && node.outputs[0] != ir::ValueId::none)
-      before.push_back({node.outputs[0], node.name, node.op_type});
+    if (const ir::ValueId first = ir::first_output(node); first != ir::ValueId::none)
+      before.push_back({first, node.name, node.op_type});
   }
   subject.notes() = {};
   const auto changed = pass.run(subject);

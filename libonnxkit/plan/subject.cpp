@@ -12,16 +12,8 @@
 #include "libonnxkit/wire/values/tensor_proto.h"
 
 namespace onnxkit::plan {
-namespace {
 
-std::string_view title_of(const ir::Graph& graph, const ir::Node& node) {
-  const bool has_none = node.name.empty() && !node.outputs.empty();
-  return has_none ? graph.name_of(node.outputs[0]) : node.name.view();
-}
-
-}  // namespace
-
-std::string node_title(const ir::Graph& graph, const ir::Node& node) { return std::string(title_of(graph, node)); }
+std::string node_title(const ir::Graph& graph, const ir::Node& node) { return std::string(ir::title_of(graph, node)); }
 
 bool has_body(const ir::Node& node) {
   bool found = false;
@@ -220,14 +212,14 @@ std::vector<std::shared_ptr<const MappedFile>> Subject::files() const {
 
 void Subject::splice(ir::Patch patch) {
   std::vector<std::string_view> titles;
-  for (const ir::Node& node : graph().nodes) titles.push_back(title_of(graph(), node));
+  for (const ir::Node& node : graph().nodes) titles.push_back(ir::title_of(graph(), node));
   const ir::Splice done = ir::splice(*model_.graph, std::move(patch));
   bool has_new_bodies = false;
   for (const std::size_t at : done.changed) {
     const ir::Node& node = graph().nodes[at];
     has_new_bodies = has_new_bodies || has_body(node);
     if (done.origin[at] >= titles.size()) continue;
-    const std::string_view before = titles[done.origin[at]], now = title_of(graph(), node);
+    const std::string_view before = titles[done.origin[at]], now = ir::title_of(graph(), node);
     if (now != before) origins_.try_emplace(std::string(now), origin_of(std::string(before)));
   }
   if (has_new_bodies) names_.emplace(model_);  // their values have names that fresh_name() has not seen

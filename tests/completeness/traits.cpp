@@ -133,6 +133,7 @@ std::string inputs_text(const spec::OpSchema& schema, const checker::InputRoles&
 std::string rare_text(const InferTraits& traits) {
   std::string text;
   if (traits.is_constant) text += " | constant";
+  if (traits.is_view) text += " | view";
   if (traits.own_body_outputs != 0) text += fmt::format(" | own body outputs {}", traits.own_body_outputs);
   if (traits.training.attribute) text += fmt::format(" | trains by {}", traits.training.attribute);
   for (const char* name : traits.type_attributes) {

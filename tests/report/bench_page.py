@@ -55,6 +55,8 @@ def faults_of_page(text, report, markdown):
         yield "data and JSON differ"
     if held is not None:
         yield from faults_of_script(page, held, markdown)
+    if held is not None and len(held["benchmarks"]) == 3:
+        yield from faults_of_cuts(page, held)
 
 
 def tables_in(markdown):
@@ -99,19 +101,51 @@ def faults_of_tables(markdown, shown):
                 yield f"{len(cells)} rows with {key!r} instead of {len(rows)}"
 
 
-def faults_of_script(page, held, markdown):
-    """The script runs, and shows every side and model."""
+def drawn(page, held):
+    """What the page's script makes of data: (what is shown, fault), both empty without node."""
     node = shutil.which("node") or shutil.which("nodejs")
     if not node:
-        return
+        return None, None
     d3 = next(script[2] for script in page.scripts if script[0] == "")
     body = STAND_IN.replace("DATA", json.dumps(json.dumps(held))) + d3 + soundness.own_script(page) + ASK
     script = f"globalThis.self = globalThis;\n(function (exports, module, require) {{\n{body}\n}}).call(globalThis);"
     run = subprocess.run([node, "-"], input=script, capture_output=True, text=True)
     if run.returncode:
-        yield "the script fails: " + " ".join(line for line in run.stderr.splitlines() if "Error" in line)[:300]
+        return None, "the script fails: " + " ".join(line for line in run.stderr.splitlines() if "Error" in line)[:300]
+    return json.loads(run.stdout), None
+
+
+def faults_of_cuts(page, held):
+    """Where a table has not all sides, it says so."""
+    first = held["benchmarks"][0]
+    shown, fault = drawn(page, {**held, "benchmarks": [{**first, "model": f"m{i}", "sides": first["sides"][:1]} for i in range(203)]})
+    if fault or shown and "and 3 others" not in shown["text"]:
+        yield fault or "the page does not say that a table is cut"
+
+
+def faults_of_changes(held, shown):
+    """The comparison with an earlier report is on the page."""
+    comparison = held.get("comparison")
+    table = [rows for rows in shown["tables"] if rows[0] == ["measurement", "before", "after", "change"]]
+    if len(table) != (comparison is not None) or comparison and len(table[0]) != 1 + len(comparison["changes"]):
+        yield "the page does not compare with the earlier report, or without one"
+    for words in comparison and comparison["only_before"] + comparison["only_after"] + comparison["disturbances"] or []:
+        if words not in shown["text"]:
+            yield f"the page does not say {words!r}"
+
+
+def faults_of_script(page, held, markdown):
+    """The script runs, and shows every side and model."""
+    shown, fault = drawn(page, held)
+    if fault:
+        yield fault
+    if not shown:
         return
-    shown = json.loads(run.stdout)
+    yield from faults_of_changes(held, shown)
+    for cancelled, words in ((False, "failed"), (True, "not made")):
+        count = sum("failure" in one and one["cancelled"] == cancelled for one in held["benchmarks"])
+        if count and f"; {count} measurement{'s' if count > 1 else ''} {words}" not in shown["text"]:
+            yield f"the title does not say that {count} were {words}"
     # Rounds of 21 runs, from the fastest to the slowest: what is drawn of them has to be spread as they are.
     if not 9.5 < sum(shown["thinned"]) / len(shown["thinned"]) < 10.5 or {0, 20} - set(shown["thinned"]):
         yield "samples are thinned out to some ranks of their rounds"
@@ -191,7 +225,7 @@ def main():
         for path in sorted((pathlib.Path(name) / "bench").glob("*.json")):
             report = json.loads(path.read_text())
             faults = [f"JSON: {fault.json_path}: {fault.message[:300]}" for fault in holds.iter_errors(report)]
-            if path.with_suffix(".again").read_text() != path.read_text() and path.stem not in ("disturbed", "nothing", "hostile", "failures"):
+            if path.with_suffix(".again").read_text() != path.read_text() and path.stem not in ("disturbed", "nothing", "hostile", "failures", "compared"):
                 faults.append("what is read back differs")
             if json.loads(path.with_suffix(".again").read_text())["format"] != report["format"]:
                 faults.append("it cannot be read back")

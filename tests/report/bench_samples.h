@@ -9,7 +9,7 @@ namespace onnxkit::tests {
 
 struct BenchSample {
   std::string name;
-  std::vector<tools::Benchmark> benchmarks;
+  std::vector<tools::Benchmark> benchmarks, before = {};  ///< `before` is an earlier report
 };
 
 /// Benchmarks made by hand: one model, batches on two threads' settings, profiles, failures, hostile names, nothing measured.

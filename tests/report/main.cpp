@@ -23,15 +23,17 @@ int main(int argc, char** argv) {
     write(name + ".html", onnxkit::tools::diff_html(report));
   }
   std::filesystem::create_directory(folder / "bench");
-  for (const auto& [sample, benchmarks] : onnxkit::tests::bench_samples()) {
-    const std::string name = "bench/" + sample, json = onnxkit::tools::bench_json(benchmarks);
+  for (const auto& [sample, benchmarks, before] : onnxkit::tests::bench_samples()) {
+    const auto changes = onnxkit::tools::compare_benchmarks(before, benchmarks, 0.05);
+    const auto* comparison = before.empty() ? nullptr : &changes;
+    const std::string name = "bench/" + sample, json = onnxkit::tools::bench_json(benchmarks, comparison);
     write(name + ".txt", onnxkit::tools::bench_text(benchmarks, false));
     write(name + ".markdown", onnxkit::tools::bench_markdown(benchmarks));
     write(name + ".csv", onnxkit::tools::bench_csv(benchmarks));
     write(name + ".json", json);
-    write(name + ".html", onnxkit::tools::bench_html(benchmarks));
+    write(name + ".html", onnxkit::tools::bench_html(benchmarks, comparison));
     write(name + ".trace", onnxkit::tools::bench_trace(benchmarks));
     const auto again = onnxkit::tools::benchmarks_in(json, name);
-    write(name + ".again", again ? onnxkit::tools::bench_json(*again) : again.error().diagnostic.message);
+    write(name + ".again", again ? onnxkit::tools::bench_json(*again, comparison) : again.error().diagnostic.message);
   }
 }

@@ -43,7 +43,8 @@ Result<double> share_named(const std::string& word);
 /// Before anything runs: whether the files that will be written can be, replace nothing else, and are no two outputs in one. Errors: cannot-write,
 /// usage.
 Result<void> check_bench_files(const BenchArguments& arguments);
-/// The page and the trace, where they are asked for.
-Result<void> write_bench_files(const std::vector<Benchmark>& benchmarks, const BenchArguments& arguments);
+/// The page, with what has changed since an earlier report where there is one, and the trace, where they are asked for.
+Result<void> write_bench_files(const std::vector<Benchmark>& benchmarks, const BenchComparison* comparison,
+                               const BenchArguments& arguments);
 
 }  // namespace onnxkit::tools

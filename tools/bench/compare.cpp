@@ -11,6 +11,7 @@
 #include "tools/bench/plans.h"
 #include "tools/bench/sweep.h"
 #include "tools/options/sides.h"
+#include "tools/report/bench/bench_match.h"
 
 namespace onnxkit::tools {
 namespace {
@@ -41,7 +42,7 @@ std::string comparison_in(const BenchComparison& comparison, const BenchArgument
   }
 }
 
-/// "net.onnx, batch 8, onnxruntime, x float[8, 3]"; without sides those that are planned.
+/// "net.onnx, batch 8, onnxruntime, x float[8, 3]", or the setting alone where the model failed.
 std::vector<std::string> measurements_of(const std::vector<Benchmark>& benchmarks) {
   std::vector<std::string> all;
   for (const Benchmark& one : benchmarks) {
@@ -55,17 +56,24 @@ std::vector<std::string> measurements_of(const std::vector<Benchmark>& benchmark
   return all;
 }
 
-/// What the sides of every measurement will be called; nothing where their models tell.
-std::vector<std::string> planned_labels(const BenchArguments& arguments) {
-  if (are_side_by_side(arguments.models)) return {};
-  std::vector<std::string> labels;
-  for (const std::string& word : arguments.backends.empty() ? usual_backends(1) : arguments.backends) {
-    const auto backend = parse_backend(word);
-    if (!backend) return {};
-    std::string label = label_of(backend->name, backend->options);
-    if (std::find(labels.begin(), labels.end(), label) == labels.end()) labels.push_back(std::move(label));
+/// What will be measured: the sides as far as words tell them, without a look into models.
+Result<Benchmark> planned_benchmark(const BenchPlan& plan, const BenchArguments& arguments) {
+  Benchmark planned = unmeasured(plan);
+  const std::size_t together = plan.models.size();
+  const auto usual = arguments.backends.empty() ? usual_backends(together) : arguments.backends;
+  for (const std::string& word : plan.models) {
+    const auto [own_backend, path] = split_model(word);
+    for (const std::string& runner : own_backend.empty() ? usual : std::vector{own_backend}) {
+      const auto backend = parse_backend(runner);
+      if (!backend) return backend.error();
+      BenchSideReport& side = planned.report.sides.emplace_back();
+      side.backend = backend->name;
+      side.options = backend->options;
+      side.model = path;
+      side.label = (together > 1 ? path + " on " : "") + label_of(backend->name, backend->options);
+    }
   }
-  return labels;
+  return planned;
 }
 
 Error nothing_in_common(const std::vector<std::string>& before, const std::vector<std::string>& after) {
@@ -87,22 +95,16 @@ Error nothing_in_common(const std::vector<std::string>& before, const std::vecto
 }  // namespace
 
 Result<void> check_baseline(const std::vector<Benchmark>& baseline, const BenchArguments& arguments) {
-  std::vector<Benchmark> planned;
-  for (const BenchPlan& plan : bench_plans(arguments)) planned.push_back(unmeasured(plan));
-  const std::vector<std::string> labels = planned_labels(arguments);
-  const auto is_side = [&](const BenchSideReport& side) {
-    return labels.empty() || std::find(labels.begin(), labels.end(), side.label) != labels.end();
-  };
-  const auto is_there = [&](const Benchmark& one) {
-    return std::any_of(baseline.begin(), baseline.end(), [&](const Benchmark& then) {
-      return is_same_setting(one, then) && std::any_of(then.report.sides.begin(), then.report.sides.end(), is_side);
-    });
-  };
-  for (Benchmark& one : planned) {
-    for (const std::string& label : labels) one.report.sides.emplace_back().label = label;
+  const BenchSides known(baseline);
+  std::vector<Benchmark> all;
+  for (const BenchPlan& plan : bench_plans(arguments)) {
+    auto planned = planned_benchmark(plan, arguments);
+    if (!planned) return {};  // what is wrong with a word is told later
+    for (const BenchSideReport& side : planned->report.sides)
+      if (known.find(*planned, side).side) return {};
+    all.push_back(*std::move(planned));
   }
-  if (std::any_of(planned.begin(), planned.end(), is_there)) return {};
-  return nothing_in_common(measurements_of(baseline), measurements_of(planned));
+  return nothing_in_common(measurements_of(baseline), measurements_of(all));
 }
 
 Result<BenchComparison> compare_reports(const std::vector<Benchmark>& before, const std::vector<Benchmark>& after,
@@ -127,12 +129,15 @@ Outcome run_comparison(const BenchArguments& arguments, const CLI::App& command,
   if (const std::string option = measuring_option(command); !option.empty())
     return reporter(make_error("usage", "--compare measures nothing, so " + option + " has no meaning beside it"));
   if (arguments.models.size() != 2) return reporter(make_error("usage", "--compare takes two reports"));
+  if (arguments.models[0] == "-" && arguments.models[1] == "-")
+    return reporter(make_error("usage", "standard input can only be read once"));
   const auto before = read_benchmarks(arguments.models[0]), after = read_benchmarks(arguments.models[1]);
   if (!before) return reporter(before.error());
   if (!after) return reporter(after.error());
   const auto comparison = compare_reports(*before, *after, most);
   if (!comparison) return reporter(comparison.error());
   std::fputs(comparison_in(*comparison, arguments).c_str(), stdout);
+  if (arguments.format == BenchFormat::csv) note(arguments.notes, comparison_remarks_text(*comparison));
   return finish_comparison(*comparison);
 }
 

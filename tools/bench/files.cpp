@@ -82,9 +82,10 @@ Result<void> check_bench_files(const BenchArguments& arguments) {
   return checked;
 }
 
-Result<void> write_bench_files(const std::vector<Benchmark>& benchmarks, const BenchArguments& arguments) {
+Result<void> write_bench_files(const std::vector<Benchmark>& benchmarks, const BenchComparison* comparison,
+                               const BenchArguments& arguments) {
   Result<void> report, trace;
-  if (!arguments.report.empty()) report = replace_file(arguments.report, bench_html(benchmarks));
+  if (!arguments.report.empty()) report = replace_file(arguments.report, bench_html(benchmarks, comparison));
   if (!arguments.trace.empty()) trace = replace_file(arguments.trace, bench_trace(benchmarks));
   return report ? trace : report;
 }

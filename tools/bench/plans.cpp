@@ -190,6 +190,19 @@ std::vector<BenchPlan> bench_plans(const BenchArguments& arguments) {
   return plans;
 }
 
+Result<void> check_bench_streams(const BenchArguments& arguments) {
+  constexpr std::string_view stream = "-";
+  const auto& words = arguments.inputs.inputs;
+  const auto is_stream = [&](const std::string& word) { return word == stream || word.ends_with("=-"); };
+  const auto inputs = static_cast<std::size_t>(std::count_if(words.begin(), words.end(), is_stream));
+  std::size_t reads = arguments.baseline == stream ? 1 : 0;
+  for (const BenchPlan& plan : bench_plans(arguments)) {
+    reads += inputs;
+    for (const std::string& model : plan.models) reads += split_model(model).second == stream ? 1 : 0;
+  }
+  return reads > 1 ? make_error("usage", "standard input can only be read once") : Result<void>();
+}
+
 std::vector<std::string> backend_names(const BenchArguments& arguments) {
   const auto named = named_backends(arguments);
   if (!named) return {};

@@ -32,6 +32,9 @@ bool are_side_by_side(const std::vector<std::string>& models);
 /// Every model in every setting. Models that are sides of one comparison are in one plan; ONNX files alone are measured one after another.
 std::vector<BenchPlan> bench_plans(const BenchArguments& arguments);
 
+/// Before anything is measured: standard input is a report, a model or an input of one measurement only. Error usage.
+Result<void> check_bench_streams(const BenchArguments& arguments);
+
 /// What --threads can be given to, by the backend's name; those that could not be asked are left out.
 using ThreadOptions = std::map<std::string, bool>;
 

@@ -159,8 +159,10 @@ Result<BenchSweep> run_sweep(const BenchArguments& arguments, const ThreadOption
 }
 
 Result<std::vector<Benchmark>> read_benchmarks(const std::string& path) {
-  const auto text = read_file(path);
-  return text ? benchmarks_in(*text, path) : Result<std::vector<Benchmark>>(text.error());
+  const bool is_stream = path == "-";
+  const auto text = is_stream ? read_standard_input() : read_file(path);
+  if (!text) return text.error();
+  return benchmarks_in(*text, is_stream ? standard_input_name : path);
 }
 
 }  // namespace onnxkit::tools

@@ -21,6 +21,7 @@ struct BenchSweep {
 /// the others from it. Errors: of reading what --resume holds; where all plans are of one model, and none could be measured, that of the first.
 Result<BenchSweep> run_sweep(const BenchArguments& arguments, const ThreadOptions& threads);
 
+/// A report; "-" is standard input.
 Result<std::vector<Benchmark>> read_benchmarks(const std::string& path);
 
 }  // namespace onnxkit::tools

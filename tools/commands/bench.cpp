@@ -41,6 +41,7 @@ Result<void> check_options(const BenchArguments& arguments) {
   const bool is_shown = !arguments.report.empty() || !arguments.trace.empty();
   if (arguments.format == BenchFormat::csv && arguments.bench.profiles && !is_shown)
     return make_error("usage", "--format csv has no place for what --profile tells: add --report or --trace");
+  if (auto checked = check_bench_streams(arguments); !checked) return checked;
   return check_bench_files(arguments);
 }
 
@@ -80,7 +81,8 @@ Outcome finish_sweep(const BenchSweep& sweep, const std::vector<Benchmark>& base
     if (found != Outcome::ok) outcome = found;
   }
   if (sweep.unkept) outcome = report_error(*sweep.unkept);
-  if (auto written = write_bench_files(benchmarks, arguments); !written) outcome = report_error(written.error());
+  if (auto written = write_bench_files(benchmarks, comparison, arguments); !written)
+    outcome = report_error(written.error());
   const bool any_failed = std::any_of(benchmarks.begin(), benchmarks.end(),
                                       [](const Benchmark& benchmark) { return benchmark.failure.has_value(); });
   return sweep.was_stopped || any_failed ? Outcome::failure : outcome;
@@ -185,7 +187,9 @@ void add_reports(CLI::App& command, BenchArguments& arguments) {
                   "Keep each finished measurement in this file, and do not repeat those that are there, "
                   "but for what failed")
       ->type_name("FILE.json");
-  command.add_option("--baseline", arguments.baseline, "Report of an earlier run (--format json) to compare with")
+  command
+      .add_option("--baseline", arguments.baseline,
+                  "Report of an earlier run (--format json) to compare with, - for standard input")
       ->type_name("FILE.json");
   command
       .add_option("--max-slowdown", arguments.max_slowdown,
@@ -221,7 +225,7 @@ void register_bench(CommandList& list) {
   add_workers(*command, arguments->workers);
   add_worker_limits(*command, arguments->workers);
   add_reports(*command, *arguments);
-  add_notes(*command, arguments->notes);
+  add_notes(*command, arguments->notes, "Print neither progress nor remarks to standard error");
   command->footer(
       "Exit status: 0 fine, 1 a backend failed, an output is wrong, or a slowdown is larger than allowed, 2 wrong "
       "usage, 3 a model or a file could not be read or written, the measurement was stopped, or nothing could be "

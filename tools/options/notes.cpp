@@ -5,9 +5,9 @@
 
 namespace onnxkit::tools {
 
-void add_notes(CLI::App& command, Notes& notes) {
+void add_notes(CLI::App& command, Notes& notes, const char* quiet_help) {
   auto* quiet = command.add_flag_callback(
-      "--quiet,-q", [&notes] { notes = Notes::none; }, "Print neither summaries nor remarks nor progress");
+      "--quiet,-q", [&notes] { notes = Notes::none; }, quiet_help);
   command
       .add_flag_callback(
           "--verbose,-v", [&notes] { notes = Notes::steps; }, "Print each step of the work to standard error")

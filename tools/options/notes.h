@@ -16,8 +16,9 @@ enum class Notes : std::uint8_t {
   steps,  ///< a line for each step in place of the bar
 };
 
-/// `--quiet` and `--verbose`.
-void add_notes(CLI::App& command, Notes& notes);
+/// `--quiet`, which a command with more on standard output may explain otherwise, and `--verbose`.
+void add_notes(CLI::App& command, Notes& notes,
+               const char* quiet_help = "Print neither summaries nor remarks nor progress");
 
 /// Prints the text to standard error unless the command is to be quiet.
 void note(Notes notes, std::string_view text);

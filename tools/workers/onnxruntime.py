@@ -11,8 +11,9 @@ from _values import CODES, ML_DTYPES, PACKED_BITS, STRING, Port, Step, WorkerErr
 
 LEVELS = {"none": "ORT_DISABLE_ALL", "basic": "ORT_ENABLE_BASIC", "extended": "ORT_ENABLE_EXTENDED", "all": "ORT_ENABLE_ALL"}
 REMOTE = {"azure"}
-# What its own passes put before and behind the name of a node, or of a value that it writes, to name a step.
-BEFORE, BEHIND = re.compile(r"^(fused |InsertedPrecisionFreeCast_)"), re.compile(r"(_nchwc|_token_[0-9]+|/[A-Za-z0-9]+Fusion/)$")
+# What its own passes put before and behind the name of a node, or of a value that it writes, to name a step. All but two end with a slash, which
+# names of nodes do not.
+BEFORE, BEHIND = re.compile(r"^(fused |InsertedPrecisionFreeCast_)"), re.compile(r"(_nchwc|_token_[0-9]+|/[A-Za-z0-9]+Fusion/|/MatMulAddFusion|/GatherSliceToSplitFusion)$")
 # Operators that run graphs of their own; what else began in the same microsecond as a node is not inside it.
 HOLDERS = {"If", "Loop", "Scan", "BeamSearch", "GreedySearch", "Sampling", "WhisperBeamSearch"}
 
@@ -67,7 +68,7 @@ def steps_of(run, nodes):
             steps[inner_key].covers, steps[inner_key].place = [], None
         ended.append((event, key))
         if key not in steps:
-            is_unnamed = name == f"{op}_{key[1]}"  # which ONNX Runtime calls so
+            is_unnamed = name == f"{op}_{key[1]}"  # which ONNX Runtime calls so; it makes weights of Constants before it counts
             steps[key] = Step(name, op, 0, (event["ts"] - run["ts"]) * 1e-6, named_after(name, op), 0, 0, int(key[1]) if is_unnamed else None)
         step, size = steps[key], bytes_of(facts)
         step.seconds += max(event["dur"] * 1e-6 - inside, 0)

@@ -97,6 +97,67 @@ TEST_CASE("steps that multiply for one node share its work as they divide the pr
   CHECK(found[2].operations == 0.25 * 2 * 144 * 27);
 }
 
+TEST_CASE("a fused step of a quantized model reads and writes what is quantized") {
+  const std::string graph =
+      "g (float[1, 3, 8, 8] x, int8[4, 3, 3, 3] w) => (float[1, 4, 6, 6] y, float[1, 4, 6, 6] z)"
+      " <float s = {0.1}, int8 o = {0}, uint8 p = {0}> {"
+      " [in] a = QuantizeLinear (x, s, p) [out] b = DequantizeLinear (a, s, p) [weight] v = DequantizeLinear (w, s, o)"
+      " [conv] c = Conv (b, v) [act] r = Relu (c) [in2] d = QuantizeLinear (r, s, p)"
+      " [out2] e = DequantizeLinear (d, s, p) [left] y = Neg (e) [right] z = Abs (e) }";
+  const auto found = costs(graph, {},
+                           {step("in", "QuantizeLinear", {"in"}), step("conv", "QLinearConv", {"conv"}),
+                            step("left", "QLinearNeg", {"left"}), step("right", "Abs", {"right"})});
+  CHECK(found[1].nodes == std::vector<std::string>{"out", "weight", "conv", "act", "in2"});
+  CHECK(found[1].bytes == 192 + 108 + 4 + 1 + 1 + 144);
+  CHECK(found[2].bytes == (144 + 4 + 1) + 4 * 144);  // two steps read it, and none of them is its only reader
+}
+
+TEST_CASE("a product has no part of another that it rounds its results for") {
+  exec::StepTime first = step("a + b", "product", {"a", "b"}), second = step("b + c", "product", {"b", "c"}),
+                 third = step("c", "product", {"c"}), pool = step("d", "pool", {"d"});
+  first.products = 900;
+  second.products = third.products = 1;
+  third.covers.push_back("d");
+  const auto found = costs(
+      "g (float[2, 2] x) => (float[2, 2] y) {"
+      " [a] p = MatMul (x, x) [b] q = MatMul (p, p) [c] r = MatMul (q, q) [d] y = Relu (r) }",
+      {}, {first, second, third, pool});
+  CHECK(found[0].nodes == std::vector<std::string>{"a"});
+  CHECK(found[1].nodes == std::vector<std::string>{"b"});
+  CHECK(found[2].nodes == std::vector<std::string>{"c"});
+  CHECK(found[3].nodes == std::vector<std::string>{"d"});
+  for (std::size_t i = 0; i < 3; ++i) CHECK(found[i].operations == 2 * 8);
+}
+
+TEST_CASE("a node without a name is called after its first output that is there") {
+  const std::string graph =
+      R"(g (float[1,1,2] x, float[1,2,2] w) => (float[1,1,2] h) { "", h = RNN <hidden_size = 2> (x, w, w) })";
+  const std::vector<NamedValue> inputs = {{"x", floats({1, 1, 2}, {1, 2})}, {"w", floats({1, 2, 2}, {1, 2, 3, 4})}};
+  CHECK(costs(graph, inputs, {step("h", "RNN", {"h"})})[0].nodes == std::vector<std::string>{"h"});
+  const auto owner = std::make_shared<const Model>(parse_model(opset_17 + graph));
+  for (const char* backend : {"reference", "cpu"}) {
+    CAPTURE(backend);
+    const auto session = all_backends().find(backend, {})->make({})->load({.model = {owner, &owner->ir()}}, {});
+    REQUIRE(session);
+    const auto profile = (*session)->profile({.inputs = inputs});
+    REQUIRE(profile);
+    const exec::StepTime& one = profile->steps.front();
+    CHECK(one.name.starts_with("h"));
+    CHECK(one.covers.front() == "h");
+  }
+}
+
+TEST_CASE("a plan counts the rows of a table that a step looks up") {
+  const auto owner = std::make_shared<const Model>(
+      parse_model(opset_17 + "g (float[1000, 4] t, int64[2] i) => (float[2, 4] y) { y = Gather (t, i) }"));
+  const auto session = all_backends().find("cpu", {})->make({})->load({.model = {owner, &owner->ir()}}, {});
+  REQUIRE(session);
+  const auto profile =
+      (*session)->profile({.inputs = {{"t", floats({1000, 4}, std::vector<float>(4000))}, {"i", integers({5, 7})}}});
+  REQUIRE(profile);
+  CHECK(profile->steps.front().bytes == 32 + 16 + 32);
+}
+
 TEST_CASE("steps of a plan have the work of the nodes in whose place passes put others") {
   struct Case {
     std::string graph;
@@ -198,8 +259,10 @@ TEST_CASE("a step that covers nothing of the model costs nothing that is known")
   }
 }
 
-TEST_CASE("a node without a name is found by its place, where its operator is the step's") {
-  const std::string graph = "g (float[2] x) => (float[2] y) { p = Neg (x) y = Abs (p) }";
+TEST_CASE(
+    "a node without a name is found by its place among those that are no Constant, where its operator is the step's") {
+  const std::string graph =
+      "g (float[2] x) => (float[2] y) { k = Constant <value_float = 1.0> () p = Neg (x) y = Abs (p) }";
   exec::StepTime right = step("Neg_0", "Neg", {"Neg_0"}), wrong = step("Neg_1", "Neg", {}),
                  none = step("Neg_2", "Neg", {});
   right.place = 0;
@@ -211,11 +274,44 @@ TEST_CASE("a node without a name is found by its place, where its operator is th
   CHECK(found[2].nodes.empty());
 }
 
-TEST_CASE("of a table that is looked up only the rows count") {
-  const auto found = costs("g (float[1000, 4] t, int64[2] i) => (float[2, 4] y) { [row] y = Gather (t, i) }",
-                           {{"t", floats({1000, 4}, std::vector<float>(4000))}, {"i", integers({5, 7})}},
-                           {step("row", "Gather", {"row"})});
-  CHECK(found[0].bytes == 32 + 16 + 32);
+TEST_CASE("of what a step reads only what it looks at counts") {
+  struct Case {
+    std::string graph;
+    double bytes;
+  };
+  const Case cases[] = {
+      {"g (float[1000,4] t, int64[2] i) => (float[2,4] y) { [n] y = Gather (t, i) }", 32 + 16 + 32},
+      {"g (float[4,1000] t, int64[2] i) => (float[4,2] y) { [n] y = Gather <axis = 1> (t, i) }", 32 + 16 + 32},
+      {"g (float[1000,4] t, int64[2,1] i) => (float[2,4] y) { [n] y = GatherND (t, i) }", 32 + 16 + 32},
+      {"g (float[1000,4] t, int64[2,4] i) => (float[2,4] y) { [n] y = GatherElements (t, i) }", 32 + 64 + 32},
+      {"g (float[1000,4] x) => (float[5,4] y) <int64[1] s = {0}, int64[1] e = {5}> { [n] y = Slice (x, s, e) }",
+       80 + 16 + 80},
+      {"g (float[1000,4] x) => (a, b) <int64[2] s = {400, 600}> { [n] a, b = Split <axis = 0> (x, s) }",
+       16000 + 16 + 16000},
+      {R"(g (float[1000,4] x) => (a) <int64[2] s = {1, 999}> { [n] a, "" = Split <axis = 0> (x, s) })", 16 + 16 + 16},
+      {"g (float[1000,4] x) => (int64[2] y) { [n] y = Shape (x) }", 16},
+      {"g (float[1000,4] x) => (int64 y) { [n] y = Size (x) }", 8},
+      {"g (float[1,4] x) => (float[1000,4] y) <int64[2] s = {1000, 4}> { [n] y = Expand (x, s) }", 16 + 16 + 16000},
+      {"g (float[1000,4] x) => (float16[1000,4] y) { [n] y = Cast <to = 10> (x) }", 16000 + 8000},
+      {"g (float[1000,4] x, float[1,4] z) => (y) { [n] y = Concat <axis = 0> (x, z) }", 2 * (16000 + 16)},
+      // What only has another shape then is where it was.
+      {"g (float[1000,4] x) => (float[4000] y) <int64[1] s = {-1}> { [n] y = Reshape (x, s) }", 8},
+      {"g (float[1000,4] x) => (float[1,1000,4] y) <int64[1] a = {0}> { [n] y = Unsqueeze (x, a) }", 8},
+      {"g (float[1000,4] x) => (y) { [n] y = Flatten (x) }", 0},
+      {"g (float[1000,4] x) => (y) { [n] y = Identity (x) }", 0},
+  };
+  for (const Case& one : cases) {
+    CAPTURE(one.graph);
+    CHECK(costs(one.graph, {}, {step("n", "N", {"n"})})[0].bytes == one.bytes);
+  }
+}
+
+TEST_CASE("a step that fuses a view reads and writes what is on its other side") {
+  const std::string graph =
+      "g (float[2, 8] x, float[16, 4] w) => (float[4] y) <int64[2] s = {1, 16}, int64[1] t = {4}> {"
+      " [before] a = Reshape (x, s) [product] p = MatMul (a, w) [behind] y = Reshape (p, t) }";
+  const auto found = costs(graph, {}, {step("n", "N", {"before", "product", "behind"})});
+  CHECK(found[0].bytes == 64 + 16 + 256 + 8 + 16);
 }
 
 TEST_CASE("sizes that only the inputs tell are known") {

@@ -14,9 +14,11 @@ const shownName = one => visible(shortNames.get(one.model)) + settingText(one);
 
 function title() {
   const models = new Set(benchmarks.map(one => one.model)).size;
-  const failed = benchmarks.flatMap(one => one.sides).filter(side => side.failure).length, unmeasured = benchmarks.filter(one => one.failure).length;
+  const failed = benchmarks.flatMap(one => one.sides).filter(side => side.failure).length, missing = benchmarks.filter(one => one.failure);
+  const stopped = missing.filter(one => one.cancelled).length, unmeasured = missing.length - stopped;
   return `${counted(models, "model")} on ${counted(labels.length, "backend")}` + (benchmarks.length > models ? `, ${counted(benchmarks.length, "measurement")}` : "") +
-    (failed ? `; ${counted(failed, "side")} failed` : "") + (unmeasured ? `; ${counted(unmeasured, "measurement")} failed` : "");
+    (failed ? `; ${counted(failed, "side")} failed` : "") + (unmeasured ? `; ${counted(unmeasured, "measurement")} failed` : "") +
+    (stopped ? `; ${counted(stopped, "measurement")} not made` : "");
 }
 
 // The arithmetic by which the outputs are explained, where that is coarser than float32.
@@ -50,6 +52,20 @@ function summary() {
     return el("span.whole", seconds(side.wall.median), kindOf(side.verdict) === "bad" ? el("span.failed", " ✕") : "");
   }), (one.fastest || []).length ? given(one.fastest.join(", ")) : "–"]);
   return named("section", {id: "summary"}, el("h2", "Medians"), table(["model", ...labels.map(label => given(label)), "fastest"], rows, "Median of every measurement", true));
+}
+
+/// What has changed since the report of --baseline.
+function changes() {
+  const comparison = data.comparison;
+  if (!comparison) return null;
+  const rows = comparison.changes.map(one => {
+    const change = ratioText(one.ratio) + (one.too_slow ? ", too slow" : "") + (one.remark ? ", " + visible(one.remark) : "");
+    return [el("span", fileOf(one.model), settingText(one), ...(one.label ? [", ", given(one.label)] : [])), known(one.before) ? seconds(one.before) : "–", known(one.after) ? seconds(one.after) : "–",
+      one.too_slow || one.worse ? el("span.failed", "✕ " + change) : change];
+  });
+  const remarks = [...comparison.only_before.map(one => `not compared: ${one}, which only the older report has`), ...comparison.only_after.map(one => `not compared: ${one}, which only the newer report has`),
+    ...[...comparison.differences, ...comparison.disturbances || []].map(one => "warning: " + one)];
+  return named("section", {id: "changes"}, el("h2", "Since the earlier report"), table(["measurement", ">before", ">after", "change"], rows, "Since the earlier report", true), ...remarks.map(text => el("p.note", given(text))));
 }
 
 /// Groups of measurements that differ in nothing but the batch.
@@ -129,7 +145,7 @@ function operatorsOf(profile) {
 }
 
 function profilePanel(side) {
-  if (side.unprofiled) return el("p.note", given(side.label), ": ", given(side.unprofiled));
+  if (side.unprofiled) return el("p.note", ...(side.unprofiled.startsWith(side.label) ? [] : [given(side.label), ": "]), given(side.unprofiled));
   const profile = side.profile;
   if (!profile || !profile.steps.length) return null;
   const operators = operatorsOf(profile), total = Math.max(profile.seconds, d3.sum(operators, one => one.seconds)), roof = profile.roof;
@@ -199,8 +215,10 @@ function benchmarkPanel(one, i) {
 }
 
 function setting() {
-  const rows = benchmarks.flatMap(one => one.sides.map(side => [given(side.label), given(side.backend), given(side.version || "–"), given(side.device || "–"), given(side.arithmetic || "–"), fileOf(side.model || one.model),
-    given(Object.entries(side.options).map(([name, value]) => `${name} = ${value}`).join(", ") || "–")])).slice(0, 200);
+  const most = 200;
+  const sides = benchmarks.flatMap(one => one.sides.map(side => [given(side.label), given(side.backend), given(side.version || "–"), given(side.device || "–"), given(side.arithmetic || "–"), fileOf(side.model || one.model),
+    given(Object.entries(side.options).map(([name, value]) => `${name} = ${value}`).join(", ") || "–")]));
+  const rows = sides.length > most ? [...sides.slice(0, most), [`and ${counted(sides.length - most, "other")}`]] : sides;
   return named("section", {id: "setting"}, el("h2", "What was run"), table(["side", "backend", "version", "devices", "arithmetic", "model", "options"], rows, "Sides", true), el("h3", "Glossary"), list([
     ["median", "of the medians of all rounds, with half its 95 % interval"], ["p90, p99", "so many of 100 runs took at most this long"], ["cpu", "CPU time of the whole process"], ["on device", "median time of the work on a GPU, without the copies of inputs and outputs"], ["per second", "runs by the median, with a batch what they hold along the first axis"], ["warm-up", "runs that were not measured"],
     ["first", "the first run after loading, when nothing is warm"], ["ratio", "how much longer than the first side, with its interval; no clear difference where the interval leaves open whether they differ"],
@@ -211,7 +229,7 @@ function setting() {
 
 function build() {
   const each = benchmarks.map((one, i) => ["bench" + i, shownName(one), benchmarkPanel(one, i)]);
-  const parts = [["summary", "Medians", summary()], ["batches", "Batches", batches()], ...each, ["setting", "What was run", setting()]].filter(part => part[2]);
+  const parts = [["summary", "Medians", summary()], ["changes", "Since the earlier report", changes()], ["batches", "Batches", batches()], ...each, ["setting", "What was run", setting()]].filter(part => part[2]);
   document.getElementById("report").replaceChildren(head(), navigation(parts), ...parts.map(part => part[2]));
 }
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 
 #include "tools/report/bench/bench_parts.h"
 #include "tools/report/diagnostics.h"
@@ -162,17 +161,6 @@ std::string bench_remarks_text(const std::vector<Benchmark>& benchmarks) {
   for (const Benchmark& benchmark : benchmarks)
     for (const std::string& remark : bench_remarks(benchmark)) text += setting_of(benchmark) + ": " + remark + "\n";
   return text;
-}
-
-bool is_same_setting(const Benchmark& a, const Benchmark& b) {
-  const auto &a_types = a.report.input_types, &b_types = b.report.input_types;
-  const auto is_same = [](const BenchInput& one, const BenchInput& other) {
-    return in_json(one.name) == in_json(other.name) && one.type == other.type;
-  };
-  const auto path_of = [](const Benchmark& one) { return std::filesystem::path(one.model).lexically_normal(); };
-  return path_of(a) == path_of(b) && a.batch == b.batch && a.threads == b.threads &&
-         (a_types.empty() || b_types.empty() ||
-          std::equal(a_types.begin(), a_types.end(), b_types.begin(), b_types.end(), is_same));
 }
 
 bool has_finding(const std::vector<Benchmark>& benchmarks) {

@@ -52,19 +52,19 @@ std::string bench_markdown(const std::vector<Benchmark>& benchmarks);
 /// What tables do not say, a line for each: reasons of failures, warnings.
 std::string bench_remarks_text(const std::vector<Benchmark>& benchmarks);
 
-/// A page with all figures, that fetches nothing.
-std::string bench_html(const std::vector<Benchmark>& benchmarks);
+/// A page with all figures, that fetches nothing, and what has changed since an earlier report, where there is one.
+std::string bench_html(const std::vector<Benchmark>& benchmarks, const BenchComparison* comparison = nullptr);
 /// The profiles as a trace of events, which Perfetto and chrome://tracing open.
 std::string bench_trace(const std::vector<Benchmark>& benchmarks);
 
 /// The way back of bench_json. `path` is that of the text, for messages. Errors: json-syntax, not-supported (of a newer version).
 Result<std::vector<Benchmark>> benchmarks_in(const std::string& text, const std::string& path);
 
-/// A side that both reports have, and how much longer it takes in the second.
+/// A side that both reports have, and how much longer it takes in the second; or one that could not be measured at all in one of them.
 struct BenchChange {
   std::string model;
   std::optional<std::int64_t> batch, threads;
-  std::string side;
+  std::string side;  ///< empty where the model could be measured on none, neither before nor now
   std::optional<Ratio> ratio;
   double before = 0, after = 0;  ///< medians in seconds, 0 where there is none
   bool is_slower = false;        ///< by more than is allowed, and surely
@@ -84,6 +84,8 @@ BenchComparison compare_benchmarks(const std::vector<Benchmark>& before, const s
 std::string comparison_text(const BenchComparison& comparison, bool color);
 std::string comparison_markdown(const BenchComparison& comparison);
 std::string comparison_csv(const BenchComparison& comparison);
+/// What the table does not say, a line for each.
+std::string comparison_remarks_text(const BenchComparison& comparison);
 
 /// Whether a side failed, or answered wrong.
 bool has_finding(const std::vector<Benchmark>& benchmarks);

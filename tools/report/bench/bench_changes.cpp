@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "tools/report/bench/bench_match.h"
 #include "tools/report/bench/bench_parts.h"
 #include "tools/report/diagnostics.h"
 #include "tools/report/table.h"
@@ -9,33 +10,6 @@
 
 namespace onnxkit::tools {
 namespace {
-
-const Benchmark* bench_in(const std::vector<Benchmark>& benchmarks, const Benchmark& setting) {
-  const auto found = std::find_if(benchmarks.begin(), benchmarks.end(),
-                                  [&](const Benchmark& one) { return is_same_setting(one, setting); });
-  return found == benchmarks.end() ? nullptr : &*found;
-}
-
-const BenchSideReport* bench_side_in(const Benchmark& benchmark, const BenchSideReport& side) {
-  const auto& sides = benchmark.report.sides;
-  const auto found = std::find_if(sides.begin(), sides.end(), [&](const BenchSideReport& one) {
-    return in_json(one.label) == in_json(side.label);
-  });
-  return found == sides.end() ? nullptr : &*found;
-}
-
-/// Sides of `these` that `those` lack.
-std::vector<std::string> bench_others(const std::vector<Benchmark>& these, const std::vector<Benchmark>& those) {
-  std::vector<std::string> others;
-  for (const Benchmark& one : these) {
-    const Benchmark* other = bench_in(those, one);
-    for (const BenchSideReport& side : one.report.sides)
-      if (!other || !bench_side_in(*other, side))
-        others.push_back(setting_of(one) + ", " + without_controls(side.label));
-    if (one.failure) others.push_back(setting_of(one));
-  }
-  return others;
-}
 
 void add_once(std::vector<std::string>& texts, std::string text) {
   if (std::find(texts.begin(), texts.end(), text) == texts.end()) texts.push_back(std::move(text));
@@ -64,11 +38,10 @@ void add_disturbances(const BenchReport& report, std::string_view when, std::vec
     add_once(disturbances, fmt::format("{}, {}", when, without_controls(warning)));
 }
 
-/// A longer wall time that the work does not explain, as CPU time tells, and that others do who took processors away.
-bool is_waiting(const Benchmark& then, const BenchSideReport& before, const Benchmark& now,
-                const BenchSideReport& after, double most) {
-  const bool lost_processors = then.report.lost_processors || now.report.lost_processors;
-  return lost_processors && before.cpu && after.cpu && before.cpu->median > 0 &&
+/// A longer wall time that the work does not explain, as CPU time tells, and that others do who took processors away. Those of before made the earlier
+/// times longer, which explains no slowdown.
+bool is_waiting(const Benchmark& now, const BenchSideReport& before, const BenchSideReport& after, double most) {
+  return now.report.lost_processors && before.cpu && after.cpu && before.cpu->median > 0 &&
          after.cpu->median <= (1 + most) * before.cpu->median;
 }
 
@@ -79,8 +52,8 @@ std::string bench_gap(const BenchSideReport& before, const BenchSideReport& afte
   return fmt::format("too few rounds to compare, {} before and {} now", before.rounds.size(), after.rounds.size());
 }
 
-BenchChange bench_change(const Benchmark& then, const Benchmark& now, const BenchSideReport& before,
-                         const BenchSideReport& after, double most) {
+BenchChange bench_change(const Benchmark& now, const BenchSideReport& before, const BenchSideReport& after,
+                         double most) {
   BenchChange change{now.model, now.batch, now.threads, after.label, {}, 0, 0, false, false, {}};
   if (!before.rounds.empty()) change.before = before.wall.median;
   if (!after.rounds.empty()) change.after = after.wall.median;
@@ -88,7 +61,7 @@ BenchChange bench_change(const Benchmark& then, const Benchmark& now, const Benc
   change.is_slower = change.ratio && change.ratio->differs && change.ratio->value > 1 + most;
   change.is_worse = bench_is_wrong(after) && !bench_is_wrong(before);
   if (bench_is_wrong(after)) change.remark = bench_verdict_text(after);
-  if (change.is_slower && is_waiting(then, before, now, after, most)) {
+  if (change.is_slower && is_waiting(now, before, after, most)) {
     change.is_slower = false;
     change.remark += std::string(change.remark.empty() ? "" : ", ") +
                      "cannot be decided: CPU time is as before, and others took processors away";
@@ -99,8 +72,14 @@ BenchChange bench_change(const Benchmark& then, const Benchmark& now, const Benc
   return change;
 }
 
+/// Of a model that could not be measured at all in one of the reports, or in both.
+BenchChange bench_whole_change(const Benchmark& setting, std::string side, std::string remark) {
+  return {setting.model, setting.batch, setting.threads, std::move(side), {}, 0, 0, false, false, std::move(remark)};
+}
+
 std::string bench_change_name(const BenchChange& change) {
-  return setting_of({change.model, change.batch, change.threads, {}}) + ", " + without_controls(change.side);
+  const std::string setting = setting_of({change.model, change.batch, change.threads, {}});
+  return change.side.empty() ? setting : setting + ", " + without_controls(change.side);
 }
 
 Table changes_table(const BenchComparison& comparison) {
@@ -125,33 +104,102 @@ std::vector<std::string> comparison_remarks(const BenchComparison& comparison) {
   return remarks;
 }
 
+/// Two reports, and what came of their comparison so far.
+class BenchComparing {
+ public:
+  BenchComparing(const std::vector<Benchmark>& before, const std::vector<Benchmark>& after, double most)
+      : before_(before), after_(after), sides_before_(before), sides_after_(after) {
+    comparison_.most = most;
+  }
+
+  BenchComparison run() && {
+    for (const Benchmark& now : after_) {
+      for (const BenchSideReport& side : now.report.sides) add_side(now, side);
+      if (has_failed_whole(now)) add_failure(now);
+    }
+    for (const Benchmark& then : before_) add_only_before(then);
+    return std::move(comparison_);
+  }
+
+ private:
+  static bool fails_in(const std::vector<Benchmark>& benchmarks, const Benchmark& setting) {
+    return std::any_of(benchmarks.begin(), benchmarks.end(),
+                       [&](const Benchmark& one) { return has_failed_whole(one) && is_same_setting(one, setting); });
+  }
+
+  void add_side(const Benchmark& now, const BenchSideReport& side) {
+    const auto [then, old] = sides_before_.find(now, side);
+    if (!old && fails_in(before_, now)) {
+      BenchChange change = bench_whole_change(now, side.label, "failed before");
+      if (bench_is_wrong(side)) change.remark = bench_verdict_text(side) + ", " + change.remark;
+      if (!side.rounds.empty()) change.after = side.wall.median;
+      comparison_.changes.push_back(std::move(change));
+    } else if (!old) {
+      comparison_.only_after.push_back(setting_of(now) + ", " + without_controls(side.label));
+    } else {
+      comparison_.changes.push_back(bench_change(now, *old, side, comparison_.most));
+      add_differences(then->report, now.report, comparison_.differences);
+      add_disturbances(then->report, "before", comparison_.disturbances);
+      add_disturbances(now.report, "now", comparison_.disturbances);
+      add_differences(*old, side, comparison_.differences);
+    }
+  }
+
+  /// A model of which nothing could be measured now.
+  void add_failure(const Benchmark& now) {
+    bool was_there = false;
+    for (const Benchmark& then : before_) {
+      if (!is_same_setting(then, now)) continue;
+      for (const BenchSideReport& old : then.report.sides) {
+        was_there = true;
+        if (sides_after_.find(then, old).side) continue;
+        BenchChange change = bench_whole_change(now, old.label, "failed: " + bench_failure_text(*now.failure));
+        change.is_worse = !bench_is_wrong(old);
+        if (!change.is_worse) change.remark += ", " + bench_verdict_text(old) + " before";
+        if (!old.rounds.empty()) change.before = old.wall.median;
+        comparison_.changes.push_back(std::move(change));
+      }
+    }
+    if (was_there) return;
+    if (fails_in(before_, now))
+      comparison_.changes.push_back(
+          bench_whole_change(now, {}, "failed, as before: " + bench_failure_text(*now.failure)));
+    else
+      comparison_.only_after.push_back(setting_of(now));
+  }
+
+  void add_only_before(const Benchmark& then) {
+    const bool fails_now = fails_in(after_, then);
+    for (const BenchSideReport& old : then.report.sides)
+      if (!fails_now && !sides_after_.find(then, old).side)
+        comparison_.only_before.push_back(setting_of(then) + ", " + without_controls(old.label));
+    const bool is_there = std::any_of(after_.begin(), after_.end(), [&](const Benchmark& now) {
+      return !now.report.cancelled && is_same_setting(now, then);
+    });
+    if (has_failed_whole(then) && !is_there) comparison_.only_before.push_back(setting_of(then));
+  }
+
+  const std::vector<Benchmark>&before_, &after_;
+  const BenchSides sides_before_, sides_after_;
+  BenchComparison comparison_;
+};
+
 }  // namespace
 
 BenchComparison compare_benchmarks(const std::vector<Benchmark>& before, const std::vector<Benchmark>& after,
                                    double most) {
-  BenchComparison comparison;
-  comparison.most = most;
-  for (const Benchmark& now : after) {
-    const Benchmark* then = bench_in(before, now);
-    if (!then) continue;
-    for (const BenchSideReport& side : now.report.sides) {
-      const BenchSideReport* old = bench_side_in(*then, side);
-      if (!old) continue;
-      comparison.changes.push_back(bench_change(*then, now, *old, side, most));
-      add_differences(then->report, now.report, comparison.differences);
-      add_disturbances(then->report, "before", comparison.disturbances);
-      add_disturbances(now.report, "now", comparison.disturbances);
-      add_differences(*old, side, comparison.differences);
-    }
-  }
-  comparison.only_before = bench_others(before, after);
-  comparison.only_after = bench_others(after, before);
-  return comparison;
+  return BenchComparing(before, after, most).run();
 }
 
 std::string comparison_text(const BenchComparison& comparison, bool color) {
   std::string text = changes_table(comparison).text(3, color);
   for (const std::string& remark : comparison_remarks(comparison)) text += "  " + remark + "\n";
+  return text;
+}
+
+std::string comparison_remarks_text(const BenchComparison& comparison) {
+  std::string text;
+  for (const std::string& remark : comparison_remarks(comparison)) text += remark + "\n";
   return text;
 }
 

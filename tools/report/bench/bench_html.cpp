@@ -3,7 +3,9 @@
 
 namespace onnxkit::tools {
 
-std::string bench_html(const std::vector<Benchmark>& benchmarks) {
+std::string bench_html(const std::vector<Benchmark>& benchmarks, const BenchComparison* comparison) {
+  Json data = bench_object(benchmarks);
+  if (comparison) data["comparison"] = comparison_json(*comparison);
   return page_of("bench_page",
                  {{"/*STYLE*/", "diff_style"},
                   {"/*LICENCE*/", "d3_licence"},
@@ -13,7 +15,7 @@ std::string bench_html(const std::vector<Benchmark>& benchmarks) {
                   {"/*ELEMENTS*/", "elements"},
                   {"/*PLOTS*/", "bench_plots"},
                   {"/*SCRIPT*/", "bench_script"}},
-                 bench_object(benchmarks));
+                 data);
 }
 
 }  // namespace onnxkit::tools

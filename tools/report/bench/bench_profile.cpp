@@ -92,6 +92,12 @@ std::string notes_remark(const BenchSideReport& side) {
       times < 9.95 ? 1 : 0);
 }
 
+/// What backends in processes of their own tell begins with their names.
+std::string unprofiled_text(const BenchSideReport& side) {
+  const std::string label = without_controls(side.label), text = without_controls(side.unprofiled);
+  return text.starts_with(label) ? text : label + ": " + text;
+}
+
 std::string steps_title(const BenchSideReport& side) {
   const bool is_none = steps_to_win(*side.profile, 1).empty();
   return without_controls(side.label) + ", steps in which most can be won" + (is_none ? ": none" : "");
@@ -107,8 +113,7 @@ std::optional<Table> steps_table_of(const BenchProfile& profile) {
 std::string bench_profiles_text(const BenchReport& report) {
   std::string text;
   for (const BenchSideReport& side : report.sides) {
-    if (!side.unprofiled.empty())
-      text += fmt::format("\n  {}: {}\n", without_controls(side.label), without_controls(side.unprofiled));
+    if (!side.unprofiled.empty()) text += "\n  " + unprofiled_text(side) + "\n";
     if (!side.profile) continue;
     text += "\n  " + operators_title(side) + "\n";
     if (const std::string remark = notes_remark(side); !remark.empty()) text += "  " + remark + "\n";
@@ -122,8 +127,7 @@ std::string bench_profiles_text(const BenchReport& report) {
 std::string bench_profiles_markdown(const BenchReport& report) {
   std::string text;
   for (const BenchSideReport& side : report.sides) {
-    if (!side.unprofiled.empty())
-      text += "\n" + markdown_text(without_controls(side.label) + ": " + without_controls(side.unprofiled)) + "\n";
+    if (!side.unprofiled.empty()) text += "\n" + markdown_text(unprofiled_text(side)) + "\n";
     if (!side.profile) continue;
     text += "\n" + markdown_text(operators_title(side)) + "\n\n";
     if (const std::string remark = notes_remark(side); !remark.empty()) text += markdown_text(remark) + "\n\n";

@@ -34,7 +34,9 @@ std::string layers_text(const InspectReport& report) {
   std::array<std::size_t, 3> widths = {};
   if (!report.graphs.empty()) {
     for (const NodeSummary& node : report.graphs.front().nodes) {
-      const std::string& name = node.name.empty() && !node.outputs.empty() ? node.outputs.front() : node.name;
+      const auto first = std::find_if(node.outputs.begin(), node.outputs.end(),
+                                      [](const std::string& output) { return !output.empty(); });
+      const std::string& name = node.name.empty() && first != node.outputs.end() ? *first : node.name;
       const bool has_cost = node.multiply_adds.value || !node.multiply_adds.text.empty();
       rows.push_back({has_cost ? quantity_text(node.multiply_adds, counted) : "-",
                       node.parameters > 0 ? counted(node.parameters) : "-",
