@@ -77,14 +77,19 @@ class Traffic {
 
   /// Something outside of the group reads it, or a view of it.
   bool leaves(ir::ValueId id) const {
-    if (uses_.is_output(id)) return true;
-    const auto readers = uses_.consumers(id);
-    return std::any_of(readers.begin(), readers.end(), [&](std::uint32_t reader) {
-      if (!inside_.contains(reader)) return true;
-      const ir::Node& node = costs_.graph().nodes[reader];
-      return costs_.is_view(reader) && node.inputs.front() == id && !node.outputs.empty() &&
-             node.outputs.front() != ir::ValueId::none && leaves(node.outputs.front());
-    });
+    std::vector<ir::ValueId> shown = {id};
+    while (!shown.empty()) {
+      const ir::ValueId at = shown.back();
+      shown.pop_back();
+      if (uses_.is_output(at)) return true;
+      for (const std::uint32_t reader : uses_.consumers(at)) {
+        if (!is_inside(static_cast<std::int32_t>(reader))) return true;
+        const ir::Node& node = costs_.graph().nodes[reader];
+        const bool is_shown = costs_.is_view(reader) && node.inputs.front() == at && !node.outputs.empty();
+        if (is_shown && node.outputs.front() != ir::ValueId::none) shown.push_back(node.outputs.front());
+      }
+    }
+    return false;
   }
 
   GraphCosts& costs_;

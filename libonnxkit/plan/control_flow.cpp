@@ -359,7 +359,9 @@ Result<std::vector<NamedValue>> ControlFlow::run(const exec::RunRequest& request
   if (!outputs) return outputs.error();
   if (!outputs->has_value()) {  // the few passes so far are made again
     why_whole_ = bodies_[0]->on_reference().value_or(odd_form);
-    return run_whole(request);
+    exec::RunRequest again = request;
+    again.limits.time = run.remaining_time().time;
+    return run_whole(again);
   }
   std::vector<NamedValue> named;
   for (std::size_t i = 0; i < node().outputs.size(); ++i) {

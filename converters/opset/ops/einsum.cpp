@@ -10,6 +10,7 @@
 #include "converters/opset/compose/compose.h"
 #include "converters/opset/engine/sizes.h"
 #include "converters/opset/engine/steps.h"
+#include "libonnxkit/base/checked.h"
 #include "onnxkit/diagnostic.h"
 
 namespace onnxkit::opset {
@@ -223,17 +224,17 @@ class Contraction {
     std::string shared, only_a, only_b, gone;
   };
 
-  /// What these axes have together, -1 where one is not known; nothing where more are not, or one has no element.
+  /// What these axes have together, -1 where one is not known; nothing where more are not, one has no element, or int64 does not hold it.
   static std::optional<std::int64_t> joined_size(const Operand& operand, const std::string& indices) {
-    std::int64_t size = 1;
+    std::optional<std::int64_t> size = 1;
     bool is_open = false;
     for (const char index : indices) {
       const auto known = operand.known.find(index);
       if (known == operand.known.end() ? is_open : known->second == 0) return std::nullopt;
       if (known == operand.known.end())
         is_open = true;
-      else
-        size *= known->second;
+      else if (!(size = checked_mul(*size, known->second)))
+        return std::nullopt;
     }
     return is_open ? -1 : size;
   }

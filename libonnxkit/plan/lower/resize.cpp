@@ -181,13 +181,20 @@ View resized_by_taps(LowerCall& call, const View& view, std::size_t axis, std::v
   return result;
 }
 
-/// What lies between two elements along an axis of a dense view.
-std::int64_t elements_within(const View& view, std::size_t axis) {
-  std::int64_t count = 1;
-  for (std::size_t i = 0; i < view.rank(); ++i)
-    if (view.strides[i] < view.strides[axis]) count *= view.dims[i];
-  return count;
-}
+/// A dense view with its axes in the order in which they lie, and one of them.
+struct LyingView {
+  View view;
+  Dims order;
+  std::size_t axis = 0;
+
+  LyingView(const View& of, std::size_t axis_of) : order(order_in_memory(of)) {
+    view = permuted(of, order);
+    axis = static_cast<std::size_t>(std::find(order.begin(), order.end(), static_cast<std::int64_t>(axis_of)) -
+                                    order.begin());
+  }
+  /// What lies between two elements along the axis.
+  std::int64_t inner() const { return element_count(std::span(view.dims).subspan(axis + 1)); }
+};
 
 View resized_by_gather(LowerCall& call, const View& from, std::size_t axis, const std::vector<Tap>& taps,
                        std::size_t most, ElementType type) {
@@ -203,25 +210,22 @@ View resized_by_gather(LowerCall& call, const View& from, std::size_t axis, cons
       weights.push_back(k < tap.from.size() ? tap.weights[k] : 0);
     }
   }
-  const Dims order = order_in_memory(view);
-  const View lying = permuted(view, order);
-  const std::int64_t size = view.dims[axis], inner = elements_within(view, axis), outer = view.size() / (size * inner);
+  const LyingView lying(view, axis);
+  const std::int64_t size = view.dims[axis], inner = lying.inner(), outer = view.size() / (size * inner);
   const View result = call.make(type, {outer, count, inner});
   const Dims taken = {outer, count, each};
-  call.emit(weighted_gather_step,
-            {reshaped(lying, {outer, size, inner}), broadcast_to(call.constant(positions, {1, count, each}), taken),
-             broadcast_to(real_constant(call, weights, type, {1, count, each}), taken)},
-            {result}, WeightedGatherParameters());
-  Dims dims = lying.dims;
-  dims[static_cast<std::size_t>(std::find(order.begin(), order.end(), static_cast<std::int64_t>(axis)) -
-                                order.begin())] = count;
-  return permuted(reshaped(result, std::move(dims)), inverse_order(order));
+  call.emit(
+      weighted_gather_step,
+      {reshaped(lying.view, {outer, size, inner}), broadcast_to(call.constant(positions, {1, count, each}), taken),
+       broadcast_to(real_constant(call, weights, type, {1, count, each}), taken)},
+      {result}, WeightedGatherParameters());
+  return permuted(reshaped(result, with_size(lying.view, lying.axis, count)), inverse_order(lying.order));
 }
 
 /// Positions take rows of some length, which vectors of numbers hold.
 bool takes_rows(const View& view, std::size_t axis) {
   constexpr std::int64_t vector = 16;
-  return view.is_dense() && elements_within(view, axis) >= vector;
+  return view.is_dense() && LyingView(view, axis).inner() >= vector;
 }
 
 template <class T>
