@@ -10,6 +10,7 @@
 #include "reference/kernels/broadcast.h"
 #include "reference/kernels/contract.h"
 #include "reference/kernels/select.h"
+#include "reference/noise/noise.h"
 #include "reference/numerics/arithmetic.h"
 
 namespace onnxkit::reference {
@@ -103,6 +104,20 @@ Operand without_repeated(const Operand& x, const std::map<Label, std::int64_t>& 
   return result;
 }
 
+/// What roundings of sums of so many terms add up to in a noisy run; `squares` are the sums of the terms' squares.
+void add_errors_of_sums(const KernelContext& context, Tensor& sums, const Tensor& squares, std::int64_t terms) {
+  const std::span<double> y = sums.write<double>();
+  const std::span<const double> squared = squares.as<double>();
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    const std::uint64_t key = (static_cast<std::uint64_t>(terms) << 32) + i;
+    y[i] += context.noise()->error_of_sum(key, y[i], squared[i], terms);
+  }
+}
+
+Tensor squares_of(const KernelContext& context, const Tensor& x) {
+  return map<double, double>(context, x, x.type(), [](double v) { return v * v; });
+}
+
 /// Sums over the axes whose label is not in `kept`.
 Operand sum_others(const KernelContext& context, const Operand& x, const Labels& kept) {
   Operand result{x.tensor, {}};
@@ -114,8 +129,8 @@ Operand sum_others(const KernelContext& context, const Operand& x, const Labels&
       axes.push_back(static_cast<std::int64_t>(axis));
   }
   if (axes.empty()) return result;
-  result.tensor = dispatch_numbers(x.tensor.domain(), [&]<class T>(std::type_identity<T>) {
-    return reduce<T, T>(context, x.tensor, axes, false, x.tensor.type(), [](const ReductionSlice<T>& slice) {
+  const auto sums = [&]<class T>(const Tensor& terms) {
+    return reduce<T, T>(context, terms, axes, false, terms.type(), [](const ReductionSlice<T>& slice) {
       if constexpr (std::is_same_v<T, double>) {
         ExactSum sum;
         for (const T v : slice) sum.add(v);
@@ -124,7 +139,12 @@ Operand sum_others(const KernelContext& context, const Operand& x, const Labels&
         return std::accumulate(slice.begin(), slice.end(), T(), [](T a, T b) { return add(a, b); });
       }
     });
-  });
+  };
+  result.tensor = dispatch_numbers(
+      x.tensor.domain(), [&]<class T>(std::type_identity<T>) { return sums.template operator()<T>(x.tensor); });
+  if (context.noise() && x.tensor.domain() == Domain::real && result.tensor.size() > 0)
+    add_errors_of_sums(context, result.tensor, sums.template operator()<double>(squares_of(context, x.tensor)),
+                       x.tensor.size() / result.tensor.size());
   return result;
 }
 
@@ -167,6 +187,8 @@ Operand multiply_einsum(const KernelContext& context, const Operand& left, const
     result.tensor = dispatch_numbers(x.domain(), [&]<class T>(std::type_identity<T>) {
       return map<T, T, T>(context, x, y, x.type(), [](T p, T q) { return reference::multiply(p, q); });
     });
+    if (context.noise() && x.domain() == Domain::real)
+      add_errors_of_sums(context, result.tensor, squares_of(context, result.tensor), 1);
     return result;
   }
   const std::int64_t stack = element_count(sizes_of(stacked, sizes)), depth = element_count(sizes_of(summed, sizes));
