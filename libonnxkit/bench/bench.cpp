@@ -14,7 +14,6 @@
 #include <fmt/format.h>
 
 #include "libonnxkit/base/system/cpu_time.h"
-#include "libonnxkit/base/system/quiet.h"
 #include "libonnxkit/bench/costs.h"
 #include "libonnxkit/bench/gpus.h"
 #include "libonnxkit/bench/judge.h"
@@ -225,16 +224,10 @@ class Measurement {
       return contender.is_running() && threads_of(*contender.source) != 1;
     };
     if (contenders_.size() < 2 || std::none_of(contenders_.begin(), contenders_.end(), may_spin)) return;
+    std::vector<const diffing::Side*> sides;
+    for (const Contender& contender : contenders_) sides.push_back(contender.side.get());
     ++rests_;
-    if (!wait_until_quiet([this] { return computed_seconds(); })) ++rests_without_quiet_;
-  }
-
-  /// By our process and those of all sides.
-  double computed_seconds() const {
-    double seconds = own_cpu_seconds();
-    for (const Contender& contender : contenders_)
-      if (contender.side->is_open()) seconds += contender.side->process_cpu_seconds().value_or(0);
-    return seconds;
+    if (!diffing::let_rest(sides)) ++rests_without_quiet_;
   }
 
   void warn_of_unrest() {

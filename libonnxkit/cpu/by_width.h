@@ -17,4 +17,13 @@ void by_width(std::int64_t bytes, const F& f) {
     f(std::uint64_t());
 }
 
+/// Each number `times` times, side by side; a constant, which GCC makes vectors of.
+template <std::int64_t times, class T>
+void repeat_numbers(T* to, const T* from, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    const T number = from[i];
+    for (std::int64_t k = 0; k < times; ++k) to[i * times + k] = number;
+  }
+}
+
 }  // namespace onnxkit::cpu

@@ -8,8 +8,6 @@
 #include <fmt/ranges.h>
 
 #include "checker/two_readings.h"
-#include "libonnxkit/base/system/cpu_time.h"
-#include "libonnxkit/base/system/quiet.h"
 #include "libonnxkit/base/text/unknown_name.h"
 #include "libonnxkit/compare/verdict.h"
 #include "libonnxkit/diff/axes.h"
@@ -400,7 +398,7 @@ class Comparison {
     side.failed_at = "run";
     const bool is_base = wanted.empty();
     const diffing::Owner here = owner(i), base = owner(is_base ? i : report_.base);
-    if (options_.repeat > 1) let_rest();
+    if (options_.repeat > 1) diffing::let_rest(all_sides());
     auto run = open_[i].run(set_for(i, set), set, diffing::in_axes_of(wanted, options_, base, here));
     std::optional<Error> failure;
     if (!run)
@@ -426,14 +424,10 @@ class Comparison {
     return *std::move(run);
   }
 
-  /// Threads of the side before may spin on, and take a processor from the next one, whose times are asked for.
-  void let_rest() const {
-    wait_until_quiet([this] {
-      double seconds = own_cpu_seconds();
-      for (const Side& side : open_)
-        if (side.is_open()) seconds += side.process_cpu_seconds().value_or(0);
-      return seconds;
-    });
+  std::vector<const Side*> all_sides() const {
+    std::vector<const Side*> all;
+    for (const Side& side : open_) all.push_back(&side);
+    return all;
   }
 
   /// Where a side has the channels elsewhere, shapes that allow both have to be told: an input ends the side, an output is left out.

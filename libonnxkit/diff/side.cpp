@@ -5,6 +5,9 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include "libonnxkit/base/system/cpu_time.h"
+#include "libonnxkit/base/system/quiet.h"
+
 namespace onnxkit::diffing {
 
 std::vector<std::string> warnings_of_inputs(const SideRun& run) {
@@ -142,6 +145,15 @@ std::vector<std::string> Side::names() const {
     for (const exec::ValueDesc& desc : *descs) names.push_back(desc.name);
   }
   return names;
+}
+
+bool let_rest(const std::vector<const Side*>& sides) {
+  return wait_until_quiet([&] {
+    double seconds = own_cpu_seconds();
+    for (const Side* side : sides)
+      if (side->is_open()) seconds += side->process_cpu_seconds().value_or(0);
+    return seconds;
+  });
 }
 
 }  // namespace onnxkit::diffing

@@ -83,4 +83,8 @@ class Side {
   std::unique_ptr<exec::Session> session_;
 };
 
+/// Waits until our process and those of the sides compute no more, which threads that spin behind a run do for a while: they take a processor from the
+/// side that runs next. Whether they came to rest.
+bool let_rest(const std::vector<const Side*>& sides);
+
 }  // namespace onnxkit::diffing

@@ -70,25 +70,34 @@ View reshaped_or_copied(LowerCall& call, const View& view, Dims dims) {
   return reshaped(call.contiguous(view), std::move(dims));
 }
 
-View taken(LowerCall& call, const View& view, std::size_t axis, std::span<const std::int64_t> positions) {
-  const auto count = static_cast<std::int64_t>(positions.size());
-  call.spend_on_tables(count, sizeof(std::int64_t));
+View LinedAxis::restored(const View& other) const {
+  Dims sizes = dims;
+  sizes[at] = other.dims[1];
+  return permuted(reshaped(other, std::move(sizes)), back);
+}
+
+LinedAxis lined_axis(LowerCall& call, const View& view, std::size_t axis) {
   const Dims order = view.is_dense() ? order_in_memory(view) : [&] {
     Dims same(view.rank());
     std::iota(same.begin(), same.end(), 0);
     return same;
   }();
-  const Dims back = inverse_order(order);
   const View lined = call.contiguous(permuted(view, order));
-  const auto at = static_cast<std::size_t>(back[axis]);
+  LinedAxis made{.rows = {}, .dims = lined.dims, .back = inverse_order(order)};
+  made.at = static_cast<std::size_t>(made.back[axis]);
   const auto sizes = std::span(lined.dims);
-  const std::int64_t outer = element_count(sizes.first(at)), inner = element_count(sizes.subspan(at + 1));
-  const View result = call.make(view.type, {outer, count, inner});
-  const View places = call.constant(positions, {count});
-  call.emit(gather_step, {reshaped(lined, {outer, lined.dims[at], inner}), places}, {result});
-  Dims dims = lined.dims;
-  dims[at] = count;
-  return permuted(reshaped(result, std::move(dims)), back);
+  made.rows =
+      reshaped(lined, {element_count(sizes.first(made.at)), sizes[made.at], element_count(sizes.subspan(made.at + 1))});
+  return made;
+}
+
+View taken(LowerCall& call, const View& view, std::size_t axis, std::span<const std::int64_t> positions) {
+  const auto count = static_cast<std::int64_t>(positions.size());
+  call.spend_on_tables(count, sizeof(std::int64_t));
+  const LinedAxis lined = lined_axis(call, view, axis);
+  const View result = call.make(view.type, {lined.outer(), count, lined.inner()});
+  call.emit(gather_step, {lined.rows, call.constant(positions, {count})}, {result});
+  return lined.restored(result);
 }
 
 View taken_by_blocks(LowerCall& call, const View& view, std::size_t axis, std::int64_t block, std::int64_t size) {

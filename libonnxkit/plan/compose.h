@@ -40,6 +40,18 @@ View extended(LowerCall& call, const View& view, std::size_t axis, std::int64_t 
 View stored_as(LowerCall& call, const View& view, ElementType stored);
 /// `view` under other sizes: the view itself, or a copy.
 View reshaped_or_copied(LowerCall& call, const View& view, Dims dims);
+/// A view around one axis, row-major: its axes in the order in which they lie where it has no gaps, else a copy.
+struct LinedAxis {
+  View rows;           ///< [outer, elements of the axis, inner]
+  Dims dims, back;     ///< of the view with its axes in that order, and the order that brings them back
+  std::size_t at = 0;  ///< the axis among them
+
+  std::int64_t outer() const { return rows.dims[0]; }
+  std::int64_t inner() const { return rows.dims[2]; }
+  /// What stands in for `rows`, [outer, any number, inner], with the axes of the view.
+  View restored(const View& other) const;
+};
+LinedAxis lined_axis(LowerCall& call, const View& view, std::size_t axis);
 /// The elements at these positions along an axis. Precondition: the positions are within the axis.
 View taken(LowerCall& call, const View& view, std::size_t axis, std::span<const std::int64_t> positions);
 /// For each i below `size` element i / block along an axis.

@@ -14,7 +14,6 @@
 #include "libonnxkit/plan/compose.h"
 #include "libonnxkit/plan/draws.h"
 #include "libonnxkit/plan/lowerer.h"
-#include "libonnxkit/plan/places.h"
 #include "libonnxkit/plan/rewriting.h"
 #include "libonnxkit/wire/values/tensor_proto.h"
 #include "onnxkit/diagnostic.h"
@@ -185,7 +184,7 @@ Body::Body(const ir::Model& model, const ir::Graph& graph, std::string title, co
   options_.original = model_;
 }
 
-std::optional<std::string> Body::on_reference() const {
+std::optional<std::string> Body::out_of_plans() const {
   if (planned_->plans_made() <= most_plans_of_a_body && planned_->quick_plans_made() <= most_quick_plans)
     return std::nullopt;
   return "the sizes in its body, or numbers that decide them, change from pass to pass";
@@ -205,27 +204,10 @@ Result<std::vector<Value>> Body::run(std::vector<Value> inputs, const std::vecto
         std::find_if(captured.begin(), captured.end(), [&](const NamedValue& outer) { return outer.name == name; });
     given.push_back({name, value == captured.end() ? Value() : value->value});
   }
-  std::vector<NamedValue> named;
-  if (on_reference()) {
-    if (!session_) {
-      auto session = load_on_host(model_, options_);
-      if (!session) return session.error();
-      session_ = *std::move(session);
-    }
-    exec::RunRequest request{.inputs = std::move(given)};
-    request.seed = run.request.seed;
-    request.limits = run.request.limits;
-    request.stop = run.request.stop;
-    auto answer = session_->run(request);
-    if (!answer) return by_name_in(answer.error(), *model_);
-    named = std::move(answer->outputs);
-  } else {
-    auto outputs = planned_->run(given, run);
-    if (!outputs) return outputs.error();
-    named = *std::move(outputs);
-  }
+  auto outputs = planned_->run(given, run);
+  if (!outputs) return outputs.error();
   std::vector<Value> values;
-  for (NamedValue& output : named) values.push_back(std::move(output.value));
+  for (NamedValue& output : *outputs) values.push_back(std::move(output.value));
   return values;
 }
 
@@ -314,7 +296,7 @@ std::string ControlFlow::why_not_plain(const std::vector<Value>& inputs) const {
     if (body->own_inputs() != (is_if ? 0 : inputs.size())) return odd_form;
   }
   if (is_if) return inputs.size() == 1 && integer_in(inputs[0]) ? "" : odd_form;
-  if (auto reason = bodies_[0]->on_reference()) return *std::move(reason);
+  if (auto reason = bodies_[0]->out_of_plans()) return *std::move(reason);
   return Subject::is_op(node(), "Loop") ? why_not_plain_loop(inputs) : why_not_plain_scan(inputs);
 }
 
@@ -358,7 +340,8 @@ Result<std::vector<NamedValue>> ControlFlow::run(const exec::RunRequest& request
                                                   : run_scan(request.inputs, run);
   if (!outputs) return outputs.error();
   if (!outputs->has_value()) {  // the few passes so far are made again
-    why_whole_ = bodies_[0]->on_reference().value_or(odd_form);
+    for (const auto& body : bodies_)
+      if (auto reason = body->out_of_plans()) why_whole_ = *std::move(reason);
     exec::RunRequest again = request;
     again.limits.time = run.remaining_time().time;
     return run_whole(again);
@@ -376,7 +359,9 @@ Result<std::vector<NamedValue>> ControlFlow::run(const exec::RunRequest& request
 Result<std::optional<std::vector<Value>>> ControlFlow::run_if(const std::vector<NamedValue>& given,
                                                               const PlannedRun& run) {
   const bool holds = *integer_in(node_inputs(given)[0]) != 0;
-  auto outputs = bodies_[holds ? 0 : 1]->run({}, given, run);
+  Body& body = *bodies_[holds ? 0 : 1];
+  if (body.out_of_plans()) return std::optional<std::vector<Value>>();
+  auto outputs = body.run({}, given, run);
   if (!outputs) return outputs.error();
   return std::optional(*std::move(outputs));
 }
@@ -390,7 +375,7 @@ Result<std::optional<std::vector<Value>>> ControlFlow::run_loop(const std::vecto
   std::vector<Collected> collected(body.outputs.size() - 1 - carried.size());
   for (std::int64_t i = 0; i < most; ++i) {
     if (auto more = run.may_go_on(); !more) return more.error();
-    if (bodies_[0]->on_reference()) return std::optional<std::vector<Value>>();
+    if (bodies_[0]->out_of_plans()) return std::optional<std::vector<Value>>();
     std::vector<Value> inputs = {scalar_for(body.inputs[0], ElementType::int64, i),
                                  scalar_for(body.inputs[1], ElementType::boolean, 1)};
     std::move(carried.begin(), carried.end(), std::back_inserter(inputs));
@@ -431,7 +416,7 @@ Result<std::optional<std::vector<Value>>> ControlFlow::run_scan(const std::vecto
   std::vector<Collected> collected(outputs);
   for (std::int64_t t = 0; t < length; ++t) {
     if (auto more = run.may_go_on(); !more) return more.error();
-    if (bodies_[0]->on_reference()) return std::optional<std::vector<Value>>();
+    if (bodies_[0]->out_of_plans()) return std::optional<std::vector<Value>>();
     std::vector<Value> own = std::move(states);
     for (std::size_t i = 0; i < scanned; ++i) {
       auto part =

@@ -25,8 +25,8 @@ class Body {
   Result<std::vector<Value>> run(std::vector<Value> inputs, const std::vector<NamedValue>& captured,
                                  const PlannedRun& run);
   const Planned& planned() const { return *planned_; }
-  /// Why it runs on the reference by now; nothing while it has plans.
-  std::optional<std::string> on_reference() const;
+  /// Why it gets no plans any more, so that the node runs on the reference; nothing while it does.
+  std::optional<std::string> out_of_plans() const;
 
  private:
   static constexpr std::size_t most_plans_of_a_body = 16;  ///< that no generic model is behind
@@ -37,7 +37,6 @@ class Body {
   std::size_t own_inputs_ = 0;
   std::shared_ptr<const ir::Model> model_;
   std::unique_ptr<Planned> planned_;
-  std::unique_ptr<exec::Session> session_;  ///< on the reference
 };
 
 /// An If, Loop or Scan of a host step. Its bodies run as plans, one for each combination of sizes, in a loop on the host.
@@ -57,7 +56,7 @@ class ControlFlow {
   ControlFlow(std::shared_ptr<const ir::Model> model, const PlannedOptions& options);
   const ir::Node& node() const { return model_->graph->nodes.front(); }
   Result<std::vector<NamedValue>> run_whole(const exec::RunRequest& request);
-  /// Outputs of the node; of loops nothing where their body has no plans any more.
+  /// Outputs of the node; nothing where the body that runs gets no plans any more.
   Result<std::optional<std::vector<Value>>> run_if(const std::vector<NamedValue>& given, const PlannedRun& run);
   Result<std::optional<std::vector<Value>>> run_loop(const std::vector<NamedValue>& given, const PlannedRun& run);
   Result<std::optional<std::vector<Value>>> run_scan(const std::vector<NamedValue>& given, const PlannedRun& run);

@@ -113,7 +113,7 @@ void report_bodies(const ControlFlow& control, const std::string& op, exec::Plan
       report.text += fmt::format("  {}\n", std::string_view(inner.text).substr(at, end - at));
       at = end + 1;
     }
-    if (const auto reason = body->on_reference())
+    if (const auto reason = body->out_of_plans())
       report.notes.push_back(fmt::format("{} ({}) runs on the reference: {}", body->title(), op, *reason));
     std::move(inner.notes.begin(), inner.notes.end(), std::back_inserter(report.notes));
     std::move(inner.parts.begin(), inner.parts.end(), std::back_inserter(report.parts));

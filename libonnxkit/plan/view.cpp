@@ -93,12 +93,8 @@ Dims inverse_order(std::span<const std::int64_t> order) {
 }
 
 Dims order_in_memory(const View& view) {
-  Dims order(view.rank());
-  std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {
-    return view.strides[static_cast<std::size_t>(a)] > view.strides[static_cast<std::size_t>(b)];
-  });
-  return order;
+  const auto axes = axes_by_stride(view);
+  return {axes.begin(), axes.end()};
 }
 
 Dims order_with_last(std::size_t rank, std::size_t axis) {

@@ -28,21 +28,12 @@ void transpose_tiles(T* to, const T* from, std::int64_t rows, std::int64_t colum
   }
 }
 
-/// Each number `times` times, side by side; a constant, which GCC makes vectors of.
-template <std::int64_t times, class T>
-void repeat_each(T* to, const T* from, std::int64_t count) {
-  for (std::int64_t i = 0; i < count; ++i) {
-    const T number = from[i];
-    for (std::int64_t k = 0; k < times; ++k) to[i * times + k] = number;
-  }
-}
-
 /// False where no such loop was made.
 template <class T>
 bool repeat_few(T* to, const T* from, std::int64_t count, std::int64_t times) {
-  if (times == 2) return repeat_each<2>(to, from, count), true;
-  if (times == 3) return repeat_each<3>(to, from, count), true;
-  if (times == 4) return repeat_each<4>(to, from, count), true;
+  if (times == 2) return repeat_numbers<2>(to, from, count), true;
+  if (times == 3) return repeat_numbers<3>(to, from, count), true;
+  if (times == 4) return repeat_numbers<4>(to, from, count), true;
   return false;
 }
 

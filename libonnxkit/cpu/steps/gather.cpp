@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "libonnxkit/base/dtype/dtype.h"
+#include "libonnxkit/cpu/by_width.h"
 #include "libonnxkit/cpu/kernels/grain.h"
 #include "libonnxkit/cpu/step.h"
 
@@ -51,12 +52,6 @@ std::int64_t repeats_of(const std::vector<std::int64_t>& places) {
   for (std::size_t i = 0; i < places.size(); ++i)
     if (places[i] != places[0] + static_cast<std::int64_t>(i / times)) return 1;
   return static_cast<std::int64_t>(times);
-}
-
-template <std::int64_t times, class T>
-void repeat_numbers(T* to, const T* from, std::int64_t count) {
-  for (std::int64_t i = 0; i < count; ++i)
-    for (std::int64_t j = 0; j < times; ++j) to[i * times + j] = from[i];
 }
 
 class GatherKernel : public Kernel {

@@ -181,25 +181,8 @@ View resized_by_taps(LowerCall& call, const View& view, std::size_t axis, std::v
   return result;
 }
 
-/// A dense view with its axes in the order in which they lie, and one of them.
-struct LyingView {
-  View view;
-  Dims order;
-  std::size_t axis = 0;
-
-  LyingView(const View& of, std::size_t axis_of) : order(order_in_memory(of)) {
-    view = permuted(of, order);
-    axis = static_cast<std::size_t>(std::find(order.begin(), order.end(), static_cast<std::int64_t>(axis_of)) -
-                                    order.begin());
-  }
-  /// What lies between two elements along the axis.
-  std::int64_t inner() const { return element_count(std::span(view.dims).subspan(axis + 1)); }
-};
-
 View resized_by_gather(LowerCall& call, const View& from, std::size_t axis, const std::vector<Tap>& taps,
                        std::size_t most, ElementType type) {
-  View view = stored_as(call, from, type);
-  if (!view.is_dense()) view = call.contiguous(view);
   const auto count = static_cast<std::int64_t>(taps.size()), each = static_cast<std::int64_t>(most);
   call.spend_on_tables(count * each, sizeof(std::int64_t) + sizeof(double));
   std::vector<std::int64_t> positions;
@@ -210,22 +193,20 @@ View resized_by_gather(LowerCall& call, const View& from, std::size_t axis, cons
       weights.push_back(k < tap.from.size() ? tap.weights[k] : 0);
     }
   }
-  const LyingView lying(view, axis);
-  const std::int64_t size = view.dims[axis], inner = lying.inner(), outer = view.size() / (size * inner);
-  const View result = call.make(type, {outer, count, inner});
-  const Dims taken = {outer, count, each};
-  call.emit(
-      weighted_gather_step,
-      {reshaped(lying.view, {outer, size, inner}), broadcast_to(call.constant(positions, {1, count, each}), taken),
-       broadcast_to(real_constant(call, weights, type, {1, count, each}), taken)},
-      {result}, WeightedGatherParameters());
-  return permuted(reshaped(result, with_size(lying.view, lying.axis, count)), inverse_order(lying.order));
+  const LinedAxis lined = lined_axis(call, stored_as(call, from, type), axis);
+  const View result = call.make(type, {lined.outer(), count, lined.inner()});
+  const Dims taken = {lined.outer(), count, each};
+  call.emit(weighted_gather_step,
+            {lined.rows, broadcast_to(call.constant(positions, {1, count, each}), taken),
+             broadcast_to(real_constant(call, weights, type, {1, count, each}), taken)},
+            {result}, WeightedGatherParameters());
+  return lined.restored(result);
 }
 
 /// Positions take rows of some length, which vectors of numbers hold.
-bool takes_rows(const View& view, std::size_t axis) {
+bool takes_rows(LowerCall& call, const View& view, std::size_t axis) {
   constexpr std::int64_t vector = 16;
-  return view.is_dense() && LyingView(view, axis).inner() >= vector;
+  return view.is_dense() && lined_axis(call, view, axis).inner() >= vector;
 }
 
 template <class T>
@@ -272,7 +253,7 @@ View interpolated(LowerCall& call, const View& view, std::size_t axis, const std
   constexpr std::size_t few = 4;
   std::size_t most = 1;
   for (const Tap& tap : taps) most = std::max(most, tap.from.size());
-  if (type == ElementType::float32 && takes_rows(view, axis))
+  if (type == ElementType::float32 && takes_rows(call, view, axis))
     return resized_by_gather(call, view, axis, taps, most, type);
   if (most <= few) return resized_by_taps(call, view, axis, taps, most, type);
   if (const auto product = resized_by_product(call, view, axis, taps, key, type)) return *product;
