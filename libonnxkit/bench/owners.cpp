@@ -95,13 +95,16 @@ class Owners {
   template <class Only>
   void leave_to_others(NodesOfSteps& named, Only only) const {
     std::vector<bool> is_left(owner_.size(), false);
+    std::vector<std::vector<std::size_t>> named_by(owner_.size());  // the steps of each node
+    for (std::size_t step = 0; step < named.size(); ++step)
+      for (const std::size_t node : named[step]) named_by[node].push_back(step);
     for (bool has_changed = true; has_changed;) {
       has_changed = false;
       for (std::size_t step = 0; step < named.size(); ++step) {
         const std::size_t node = only(step);
         if (node == none || is_left[node]) continue;
         is_left[node] = has_changed = true;
-        for (std::size_t other = 0; other < named.size(); ++other)
+        for (const std::size_t other : named_by[node])
           if (named[other].size() > 1 && only(other) != node) std::erase(named[other], node);
       }
     }
