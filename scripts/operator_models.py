@@ -122,8 +122,9 @@ def normalizations():
 
 
 def elementwise():
-    for op in ("Relu", "Sigmoid", "Tanh", "Exp", "Log", "Sqrt", "Erf", "Gelu", "Abs", "Neg", "Floor", "Round", "Sin", "Cos", "Tan", "Atan", "Sinh",
-               "Softplus", "Softsign", "Elu", "Selu", "LeakyRelu", "HardSwish", "HardSigmoid", "Mish", "Celu", "Sign", "IsNaN", "Reciprocal", "Not"):
+    for op in ("Relu", "Sigmoid", "Tanh", "Exp", "Log", "Sqrt", "Erf", "Gelu", "Abs", "Neg", "Floor", "Round", "Sin", "Cos", "Tan", "Asin", "Acos", "Atan",
+               "Sinh", "Cosh", "Asinh", "Acosh", "Atanh", "Softplus", "Softsign", "Elu", "Selu", "LeakyRelu", "HardSwish", "HardSigmoid", "Mish", "Celu",
+               "Sign", "IsNaN", "Reciprocal", "Not"):
         yield op, one(op, (TensorProto.BOOL, IMAGE) if op == "Not" else IMAGE)
     for op in ("Add", "Mul", "Div", "Pow", "Max", "Min", "Greater", "Equal", "Mod"):
         yield op, one(op, IMAGE, more={"z": IMAGE}, **({"fmod": 1} if op == "Mod" else {}))
@@ -140,6 +141,8 @@ def elementwise():
     yield "DequantizeLinear", one("DequantizeLinear", (TensorProto.UINT8, IMAGE), {"s": np.float32(0.02), "z": np.uint8(128)})
     yield "DynamicQuantizeLinear", one("DynamicQuantizeLinear", TOKENS, outputs=("y", "s", "z"))
     yield "CumSum", one("CumSum", [64, 1000], {"axis": np.int64(1)})
+    yield "CumSum of columns", one("CumSum", [64, 1000], {"axis": np.int64(0)})
+    yield "CumSum of an inner axis", one("CumSum", IMAGE, {"axis": np.int64(2)}, exclusive=1)
 
 
 def reductions():
@@ -172,9 +175,12 @@ def movements():
         [helper.make_node("Gather", ["w", "x"], ["y"])], {"x": (TensorProto.INT64, [1, 128])}, {"w": weights(30000, 768)})
     yield "Gather of columns", one("Gather", TOKENS, {"i": integers(64, below=768)}, axis=-1)
     yield "GatherElements", one("GatherElements", [64, 1000], {"i": integers(64, 100, below=1000)}, axis=1)
+    yield "GatherElements of the run", one("GatherElements", [12, 128, 512], more={"i": (TensorProto.INT64, [12, 128, 128])}, axis=2)
     yield "GatherND", one("GatherND", [64, 1000], {"i": integers(5000, 2, below=64)})
     yield "ScatterElements", one("ScatterElements", [64, 1000], {"i": integers(64, 100, below=1000), "u": uniform(64, 100)}, axis=1)
     yield "ScatterND", one("ScatterND", [1000, 64], {"i": random.permutation(1000)[:500].reshape(500, 1), "u": uniform(500, 64)})
+    yield "ScatterND max", one("ScatterND", [1000, 64], {"i": random.integers(0, 1000, (500, 1)), "u": uniform(500, 64)}, reduction="max")
+    yield "ScatterElements add", one("ScatterElements", [64, 1000], {"i": integers(64, 100, below=1000), "u": uniform(64, 100)}, axis=1, reduction="add")
     yield "OneHot", one("OneHot", (TensorProto.INT64, [1000]), {"d": np.int64(100), "v": uniform(2)})
     yield "Trilu", one("Trilu", [12, 128, 128])
     yield "ReverseSequence", one("ReverseSequence", [100, 8, 256], {"l": integers(8, below=100) + 1})

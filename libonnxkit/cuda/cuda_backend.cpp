@@ -173,6 +173,7 @@ class CudaBackend : public exec::Backend {
     planned.make = [kept = *shared](plan::Plan plan, plan::HostNodes& refused, const plan::PlannedRun& run) {
       return ReadyPlan::make(std::move(plan), *kept, refused, run);
     };
+    planned.takes_less = [kept = *shared] { return takes_less(*kept); };
     std::unique_ptr<plan::PlannedSession> session =
         planned.exact
             ? std::make_unique<WideSession>(source.model, std::move(planned), (*shared)->rounds, *std::move(reference))
@@ -193,7 +194,7 @@ class CudaBackend : public exec::Backend {
       else
         shared.notes.push_back(fmt::format("{} run on generated kernels: {}", what, opened.error().diagnostic.message));
     };
-    add(open_cublaslt(places), "products");
+    add(open_cublaslt(places, shared.maker.device->driver().version()), "products");
     add(open_cudnn(places), "convolutions and attention");
     return {};
   }

@@ -132,6 +132,12 @@ inline std::uint64_t aligned_bytes(std::uint64_t bytes) {
   return ((bytes == 0 ? 1 : bytes) + device_alignment - 1) / device_alignment * device_alignment;
 }
 
+/// What a block of so many bytes takes: whole pages from one MiB on, smaller blocks share one.
+inline std::uint64_t block_bytes(std::uint64_t bytes) {
+  constexpr std::uint64_t page = std::uint64_t{2} << 20;
+  return bytes < page / 2 ? aligned_bytes(bytes) : (bytes + page - 1) / page * page;
+}
+
 /// What follows is called while the device is current. Errors: out-of-memory, device-failed.
 Result<Stream> make_stream(const std::shared_ptr<const Device>& device);
 Result<Event> make_event(const std::shared_ptr<const Device>& device, unsigned flags = 0);

@@ -26,22 +26,19 @@ Result<void> upload(const Device& device, DevicePointer to, std::span<const std:
 
 Result<SharedConstants::Memory> SharedConstants::get(const std::shared_ptr<const Device>& device,
                                                      std::span<const std::byte> bytes) {
-  const std::string key = key_of(bytes);
-  if (const auto found = by_bytes_.find(key); found != by_bytes_.end()) {
-    if (auto memory = found->second.lock()) return memory;
-  }
+  if (auto memory = find(bytes)) return memory;
   std::erase_if(by_bytes_, [](const auto& entry) { return entry.second.expired(); });
   auto made = allocate(device, bytes.size(), "a constant");
   if (!made) return made.error();
   Memory memory = std::make_shared<const DeviceMemory>(*std::move(made));
   if (auto copied = upload(*device, memory->get(), bytes); !copied) return copied.error();
-  by_bytes_[key] = memory;
+  by_bytes_[key_of(bytes)] = memory;
   return memory;
 }
 
-bool SharedConstants::holds(std::span<const std::byte> bytes) const {
+SharedConstants::Memory SharedConstants::find(std::span<const std::byte> bytes) const {
   const auto found = by_bytes_.find(key_of(bytes));
-  return found != by_bytes_.end() && !found->second.expired();
+  return found == by_bytes_.end() ? nullptr : found->second.lock();
 }
 
 DevicePointer PlanMemory::at(const plan::View& view) const {

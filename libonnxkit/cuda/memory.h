@@ -19,7 +19,8 @@ class SharedConstants {
  public:
   using Memory = std::shared_ptr<const DeviceMemory>;
   Result<Memory> get(const std::shared_ptr<const Device>& device, std::span<const std::byte> bytes);
-  bool holds(std::span<const std::byte> bytes) const;
+  /// Null where the device does not have them.
+  Memory find(std::span<const std::byte> bytes) const;
 
  private:
   std::unordered_map<std::string, std::weak_ptr<const DeviceMemory>> by_bytes_;

@@ -9,6 +9,7 @@
 #include "libonnxkit/cuda/channels_last_weights.h"
 #include "libonnxkit/cuda/guard_masks.h"
 #include "libonnxkit/cuda/pad_channels.h"
+#include "libonnxkit/cuda/split_reductions.h"
 #include "libonnxkit/cuda/stopwatch.h"
 #include "libonnxkit/cuda/stream_constants.h"
 #include "libonnxkit/plan/declared_types.h"
@@ -50,28 +51,41 @@ bool has_narrow_attention(const plan::Plan& plan) {
   });
 }
 
-/// Where constants may stay: a twentieth of the device's memory is left for libraries and programs.
+/// Where constants may stay: a twentieth of the device's memory is left for libraries and programs, or a quarter of what others leave.
 Result<ConstantPlaces> places_for_constants(const Shared& shared) {
   std::size_t free = 0, total = 0;
   const Driver& driver = shared.maker.device->driver();
   if (auto told = driver.check(driver->mem_get_info(&free, &total), "telling its free memory"); !told)
     return told.error();
-  return ConstantPlaces{.bytes = free - std::min<std::uint64_t>(free, total / 20),
+  return ConstantPlaces{.bytes = (free - std::min(total / 20, free / 4)) >> shared.halvings,
                         .streams_all = shared.streams_weights,
-                        .is_there = [&shared](auto bytes) { return shared.constants.holds(bytes); }};
+                        .is_there = [&shared](auto bytes) { return shared.constants.find(bytes) != nullptr; }};
+}
+
+/// Constants of a plan that the device has: they stay while this lives, though the plan that brought them goes.
+std::vector<SharedConstants::Memory> constants_there(const plan::Plan& plan, const Shared& shared) {
+  std::vector<SharedConstants::Memory> there;
+  for (const Tensor& constant : plan.constants) there.push_back(shared.constants.find(constant.bytes()));
+  return there;
 }
 
 /// Older plans go before this one begins to send constants.
-Result<void> place_constants(plan::Plan& plan, const Shared& shared) {
+Result<void> place_constants(plan::Plan& plan, Shared& shared) {
   auto places = places_for_constants(shared);
   while (places && lacks_room(plan, *places) && shared.kept_plans->give_up_oldest())
     places = places_for_constants(shared);
   if (!places) return places.error();
   stream_constants(plan, *places);
+  shared.can_send_more = keeps_much(plan, *places);
   return {};
 }
 
 }  // namespace
+
+bool takes_less(Shared& shared) {
+  constexpr int most_halvings = 6;
+  return shared.can_send_more && shared.halvings++ < most_halvings;
+}
 
 Result<std::unique_ptr<plan::Executable>> ReadyPlan::make(plan::Plan plan, Shared& shared, plan::HostNodes& refused,
                                                           const plan::PlannedRun& run) {
@@ -84,7 +98,9 @@ Result<std::unique_ptr<plan::Executable>> ReadyPlan::make(plan::Plan plan, Share
                                      [](const auto& library) { return library->name() == "cudnn"; });
   if (has_cudnn && has_narrow_attention(plan)) guard_masks(plan);
   if (has_cudnn) channels_last_images(plan);
+  split_reductions(plan);
   if (shared.most_streams > 1) place_side_by_side(plan, shared.most_streams);
+  const std::vector<SharedConstants::Memory> there = constants_there(plan, shared);
   if (auto placed = place_constants(plan, shared); !placed) return placed.error();
   std::vector<Step> once;
   if (has_cudnn) {

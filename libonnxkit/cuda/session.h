@@ -37,12 +37,17 @@ struct Shared {
   std::size_t most_streams = 1;   ///< for a plan
   bool measures_streams = false;  ///< a stretch runs on one where that is faster
   bool streams_weights = false;   ///< sends all in each run, though they would fit
+  int halvings = 0;               ///< of what constants may take, as plans found less room than they were told
+  bool can_send_more = false;     ///< in each run of the last plan that was made
   SharedConstants constants;
   KernelStore kernels;
   std::shared_ptr<plan::KeptPlans> kept_plans = std::make_shared<plan::KeptPlans>();
   HostCopies copies;
   std::unique_ptr<Uploads> uploads;  ///< null until a plan needs them
 };
+
+/// After a plan found no room: whether the next one sends more of its constants in each run.
+bool takes_less(Shared& shared);
 
 /// A launch or a call of a library.
 struct DeviceWork {

@@ -55,19 +55,19 @@ std::vector<std::uint32_t> candidates_of(const Plan& plan, std::uint64_t least_b
 
 std::uint64_t needed_bytes(const Plan& plan, const ConstantPlaces& places, std::uint32_t constant) {
   const auto content = bytes_of(plan, constant);
-  return places.is_there(content) ? 0 : aligned_bytes(content.size());
+  return places.is_there(content) ? 0 : block_bytes(content.size());
 }
 
 /// What the plan takes on the device, without what libraries ask for.
 std::uint64_t needed_bytes(const Plan& plan, const ConstantPlaces& places) {
   const std::vector<std::size_t> readers = readers_of(plan);
-  std::uint64_t bytes = aligned_bytes(plan.arena_bytes);
+  std::uint64_t values = aligned_bytes(plan.arena_bytes), constants = 0;
   for (std::uint32_t b = 0; b < plan.buffers.size(); ++b) {
     const plan::Buffer& buffer = plan.buffers[b];
-    if (buffer.home == Home::input || buffer.home == Home::output) bytes += aligned_bytes(buffer.bytes);
-    if (buffer.home == Home::constant && readers[b] > 0) bytes += needed_bytes(plan, places, b);
+    if (buffer.home == Home::input || buffer.home == Home::output) values += aligned_bytes(buffer.bytes);
+    if (buffer.home == Home::constant && readers[b] > 0) constants += needed_bytes(plan, places, b);
   }
-  return bytes;
+  return block_bytes(values) + constants;
 }
 
 /// Makes a plan of one whose constants have places.
@@ -167,6 +167,10 @@ Plan with_room(const Plan& plan, const ConstantPlaces& places) {
 bool lacks_room(const Plan& plan, const ConstantPlaces& places) {
   return !places.streams_all && needed_bytes(plan, places) > places.bytes &&
          !candidates_of(plan, least_alone_bytes).empty();
+}
+
+bool keeps_much(const Plan& plan, const ConstantPlaces& places) {
+  return needed_bytes(plan, places) > places.bytes / 2 && !candidates_of(plan, least_alone_bytes).empty();
 }
 
 void stream_constants(Plan& plan, const ConstantPlaces& places) {

@@ -22,6 +22,9 @@ struct ConstantPlaces {
 /// Whether constants would be sent for want of memory.
 bool lacks_room(const plan::Plan& plan, const ConstantPlaces& places);
 
+/// Whether constants stay on the device that could be sent, and take much of the places.
+bool keeps_much(const plan::Plan& plan, const ConstantPlaces& places);
+
 /// Sends constants to the device in each run where they do not all fit beside the values of the plan: each by an upload in front of the step that reads
 /// it, while an earlier one runs. What convolutions, attentions and host steps read stays as it is. Adds a note to the plan.
 void stream_constants(plan::Plan& plan, const ConstantPlaces& places);

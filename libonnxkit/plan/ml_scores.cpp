@@ -34,12 +34,6 @@ View feature_rows(LowerCall& call, ElementType type) {
   return reshaped_or_copied(call, x, {x.size() / x.dims.back(), x.dims.back()});
 }
 
-ProductParameters float_sums() {
-  ProductParameters parameters;
-  parameters.rounds_terms = true;
-  return parameters;
-}
-
 LinearSums linear_sums(LowerCall& call, std::span<const float> coefficients, std::span<const float> intercepts,
                        std::int64_t sets) {
   if (auto refused = unfit_features(call)) return {.refused = refused};
@@ -52,7 +46,7 @@ LinearSums linear_sums(LowerCall& call, std::span<const float> coefficients, std
   const View rows = feature_rows(call, type);
   constexpr std::int64_t turned[] = {1, 0};
   const View weights = permuted(call.constant(coefficients, {sets, features}), turned);
-  const View product = matrix_product(call, rows, stored_as(call, weights, type), {rows.dims[0], sets}, float_sums());
+  const View product = matrix_product(call, rows, stored_as(call, weights, type), {rows.dims[0], sets});
   if (intercepts.empty()) return {.sums = product};
   Expression e;
   const Lane lane = lane_of(type);

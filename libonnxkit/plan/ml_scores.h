@@ -17,9 +17,6 @@ Unlowered unfit_features(LowerCall& call);
 /// Input 0 as [n, features] of float32 or float64. Precondition: it is fit.
 View feature_rows(LowerCall& call, ElementType type);
 
-/// Of a product whose sums become results of float32, whatever it is computed in.
-ProductParameters float_sums();
-
 /// Sums of columns times coefficients, with an intercept for each set of them: [rows, sets], of float32 for float32 and of float64 for others.
 struct LinearSums {
   View sums = {};

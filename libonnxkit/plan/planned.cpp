@@ -275,7 +275,8 @@ Result<Planned::Entry> Planned::make_entry(const std::vector<NamedValue>& given,
       entry.ready = *std::move(ready);
       return entry;
     }
-    if (is_out_of_memory(ready) && kept_plans_->give_up_oldest()) continue;
+    if (is_out_of_memory(ready) && (kept_plans_->give_up_oldest() || (options_.takes_less && options_.takes_less())))
+      continue;
     if (refused.size() == known || tries++ == most_plans_refused) return ready.error();
   }
 }

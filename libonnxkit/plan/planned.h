@@ -77,6 +77,8 @@ struct PlannedOptions {
   /// Adds to `refused` the nodes of steps that turn out not to run, with precision and layout as they are now, and fails then: the plan is made anew
   /// with these nodes on the host. Other errors are final, among them those of `run`, which asks for the plan.
   std::function<Result<std::unique_ptr<Executable>>(Plan, HostNodes& refused, const PlannedRun& run)> make;
+  /// Asked where a plan finds no memory on the device and no other plan can go: whether it would take less if it were made once more. Null: never.
+  std::function<bool()> takes_less = {};
 };
 
 /// A model and the plans for the sizes that it was run with. The options outlive it.

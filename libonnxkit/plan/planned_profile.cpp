@@ -29,7 +29,8 @@ std::uint64_t read_bytes(const View& view) {
 /// Of a table no more rows than there are positions.
 std::uint64_t table_bytes(const Step& step) {
   const View &data = step.inputs[0], &positions = step.inputs[1];
-  const std::int64_t looked_up = positions.size() * data.dims.back() * (step.kind == gather_step ? data.dims[0] : 1);
+  const bool shares_list = step.kind == gather_step && positions.rank() == 1;
+  const std::int64_t looked_up = positions.size() * data.dims.back() * (shares_list ? data.dims[0] : 1);
   return std::min(read_bytes(data), static_cast<std::uint64_t>(looked_up * storage_bits(data.type) / 8));
 }
 

@@ -33,11 +33,11 @@ void note_misses(const Pass& pass, Subject& subject, PassLog& log) {
 
 /// Runs a pass and notes the nodes that it took away.
 Result<void> run_pass(const Pass& pass, Subject& subject, PassLog& log) {
-  struct Before {
+  struct NodeBefore {
     ir::ValueId first;
     Text name, op;
   };
-  std::vector<Before> before;
+  std::vector<NodeBefore> before;
   for (const ir::Node& node : subject.graph().nodes) {
     if (const ir::ValueId first = ir::first_output(node); first != ir::ValueId::none)
       before.push_back({first, node.name, node.op_type});
@@ -50,7 +50,7 @@ Result<void> run_pass(const Pass& pass, Subject& subject, PassLog& log) {
   log.names.emplace_back(pass.name);
   std::map<std::string_view, std::string_view> into;
   for (const PassNotes::Taken& taken : subject.notes().taken) into.emplace(taken.node, taken.into);
-  for (const Before& node : before) {
+  for (const NodeBefore& node : before) {
     const std::int32_t writer = subject.uses().producer(node.first);
     const ir::Node* now = writer < 0 ? nullptr : &subject.graph().nodes[static_cast<std::size_t>(writer)];
     if (now && now->op_type == node.op) continue;

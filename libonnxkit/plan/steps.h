@@ -39,7 +39,6 @@ struct ProductParameters : Parameters {
   Expression epilogue;                           ///< empty: none
   std::shared_ptr<const BlockedWeights> blocks;  ///< null: b is a matrix of the elements that it is made of
   bool has_exact_sums = false;                   ///< as is_exact()
-  bool rounds_terms = false;  ///< sums of float64 may be rounded term by term: what comes of them is rounded to less
   std::string text() const override;
   const Expression* elementwise() const override { return &epilogue; }
   std::shared_ptr<const Parameters> with_elementwise(Expression other) const override;
@@ -155,7 +154,8 @@ struct AttentionParameters : Parameters {
   std::string text() const override;
 };
 
-/// output = data taken at integer positions along one axis: inputs data [outer, n, inner] and a list of positions, of which negative ones count from the end; output [outer, positions, inner].
+/// output = data taken at integer positions along one axis: inputs data [outer, n, inner] and positions, either one list or a list for each of the
+/// outer parts, [outer, positions]; negative ones count from the end. Output [outer, positions, inner].
 inline constexpr StepKind gather_step{.name = "gather", .reads = OperandTypes::any, .writes = OperandTypes::any};
 
 /// Sums of rows that the run chooses, times weights: output[i, p, j] = sum over t of weights[i, p, t] * data[i, positions[i, p, t], j], or the greatest
@@ -176,6 +176,16 @@ inline constexpr StepKind scatter_step{.name = "scatter"};
 enum class Combination : std::uint8_t { replace, add, multiply, maximum, minimum };
 struct ScatterParameters : Parameters {
   Combination combination = Combination::replace;
+  std::string text() const override;
+};
+
+/// Sums or products of all numbers up to each one along the middle axis, or of all behind: input and output [outer, n, inner] in row-major order, both
+/// float32, float64 or int64, which wraps.
+inline constexpr StepKind cumulative_step{.name = "cumulative"};
+struct CumulativeParameters : Parameters {
+  bool is_product = false;
+  bool is_exclusive = false;  ///< without the number itself
+  bool is_reverse = false;    ///< from the end
   std::string text() const override;
 };
 
@@ -255,6 +265,7 @@ inline constexpr StepKind tree_ensemble_step{
     .name = "tree_ensemble", .first_exact_input = 0, .has_exact_outputs = true, .narrowed_constants = 0};
 struct TreeEnsembleParameters : Parameters {
   Reduction reduction = Reduction::sum;  ///< not product; a mean is that over all trees
+  std::int64_t deepest = 0;              ///< comparisons on the longest path of a tree
   std::string text() const override;
 };
 /// Of a node: feature * 16 + spec::TreeMode, not `member`, and 8 where a feature that is NaN goes on as if the comparison held.

@@ -77,7 +77,7 @@ std::string text_of(const Plan& plan) {
 }
 
 std::string ProductParameters::text() const {
-  if (!blocks) return !epilogue.empty() ? epilogue.text() : rounds_terms ? "rounds terms" : "";
+  if (!blocks) return epilogue.text();
   const std::string packed = numbers_text(*blocks);
   return epilogue.empty() ? packed : packed + ", " + epilogue.text();
 }
@@ -117,6 +117,11 @@ std::string TreeEnsembleParameters::text() const {
 std::string ScatterParameters::text() const {
   constexpr const char* names[] = {"replace", "add", "multiply", "maximum", "minimum"};
   return names[static_cast<std::size_t>(combination)];
+}
+
+std::string CumulativeParameters::text() const {
+  return fmt::format("{}{}{}", is_product ? "products" : "sums", is_exclusive ? ", exclusive" : "",
+                     is_reverse ? ", reverse" : "");
 }
 
 std::string NormalizeParameters::text() const {

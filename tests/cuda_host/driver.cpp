@@ -3,6 +3,7 @@
 // Works of a graph that nothing orders run in another order than they were captured in: the last one first, or as ONNXKIT_CUDA_HOST_ORDER says
 // (a number, from which the order follows).
 //   ONNXKIT_CUDA_HOST_DEVICES, _CAPABILITY ("75"), _VERSION ("13000"), _MEMORY (bytes)    what the device is
+//   ONNXKIT_CUDA_HOST_TOLD (bytes)    what it says of its memory, of which others take the rest
 #include <dlfcn.h>
 #include <elf.h>
 #include <unistd.h>
@@ -87,6 +88,7 @@ struct Driver {
   std::map<std::uintptr_t, std::size_t> memory, pinned;
   std::vector<Stream*> streams;
   std::size_t used = 0, total = static_cast<std::size_t>(variable("ONNXKIT_CUDA_HOST_MEMORY", 16L << 30));
+  std::size_t told = static_cast<std::size_t>(variable("ONNXKIT_CUDA_HOST_TOLD", static_cast<long>(total)));
   int retained = 0, depth = 0, sticky = success;
   Fibres fibres;
   int context = 0;
@@ -338,10 +340,16 @@ EXPORT int cuCtxPopCurrent_v2(void** context) {
 
 // ---- memory
 
+/// A large block has pages of its own.
+std::size_t pages_of(std::size_t bytes) {
+  constexpr std::size_t page = std::size_t{2} << 20;
+  return bytes < page / 2 ? bytes : (bytes + page - 1) / page * page;
+}
+
 EXPORT int cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
   const Call call("cuMemGetInfo_v2");
-  *total = driver().total;
-  *free = driver().total - std::min(driver().used, driver().total);
+  *total = driver().told;
+  *free = driver().told - std::min(driver().used, driver().told);
   return call.status();
 }
 
@@ -350,12 +358,13 @@ EXPORT int cuMemAlloc_v2(unsigned long long* memory, std::size_t bytes) {
   if (call) return call.status();
   if (driver().depth == 0) return invalid_context;
   if (bytes == 0) return invalid_value;
-  if (bytes > driver().total - std::min(driver().used, driver().total)) return out_of_memory;
+  const std::size_t taken = pages_of(bytes);
+  if (taken > driver().total - std::min(driver().used, driver().total)) return out_of_memory;
   void* made = nullptr;
   if (::posix_memalign(&made, first_address, bytes) != 0) return out_of_memory;
   // As on a GPU, nothing is zero until it is written.
   std::memset(made, 0xff, bytes);
-  driver().used += bytes;
+  driver().used += taken;
   driver().memory[reinterpret_cast<std::uintptr_t>(made)] = bytes;
   driver().tracking.made(made, "device memory");
   *memory = reinterpret_cast<std::uintptr_t>(made);
@@ -367,7 +376,7 @@ EXPORT int cuMemFree_v2(unsigned long long memory) {
   flush_all();
   void* made = reinterpret_cast<void*>(memory);
   if (!driver().tracking.gone(made, "device memory")) return invalid_value;
-  driver().used -= driver().memory[memory];
+  driver().used -= pages_of(driver().memory[memory]);
   driver().memory.erase(memory);
   std::free(made);
   return call.status();

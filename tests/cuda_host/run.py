@@ -94,11 +94,8 @@ g (float[4, 200] x) => (float[4, 200] y) {
 """
 # Three matrices, and values of as many rows as the caller likes.
 ROWS = """<ir_version: 8, opset_import: ["" : 17]>
-g (float[N, 200] x) => (float[N, 200] y) {
-  shape = Constant <value = int64[2] {200, 200}> ()
-  w0 = ConstantOfShape <value = float[1] {0.125}> (shape)
-  w1 = ConstantOfShape <value = float[1] {0.25}> (shape)
-  w2 = ConstantOfShape <value = float[1] {0.5}> (shape)
+g (float[N, 200] x) => (float[N, 200] y)
+<""" + ", ".join(f"float[200, 200] w{i} = {{{', '.join([value] * 40000)}}}" for i, value in enumerate(("0.125", "0.25", "0.5"))) + """> {
   a = MatMul (x, w0)
   b = MatMul (a, w1)
   y = MatMul (b, w2)
@@ -230,6 +227,13 @@ def weights(suite, run):
     for memory, note in ((600_000, "each run sends 3 constants of 480000 bytes"), (450_000, "each run sends 5 constants of 800000 bytes")):
         done = run("-v", MEMORY=memory, **what)
         suite.check(f"weights in {memory} bytes", "" if note in done.stderr and done.stdout == kept.stdout else f"exit {done.returncode}: {done.stderr}")
+    done = run("-v", MEMORY=600_000, TOLD=1_000_000, **what)
+    suite.check("weights where others take memory", "" if "each run sends" in done.stderr and done.stdout == kept.stdout else f"exit {done.returncode}: {done.stderr}")
+    pages = run.folder / "pages.onnxtxt"
+    pages.write_text(WEIGHTS.replace("200", "560"))
+    what_pages = {"model": pages, "inputs": ()}
+    done = run("-v", MEMORY=7_000_000, **what_pages)  # 5,017,600 bytes in blocks of two MiB
+    suite.check("weights in pages", "" if "each run sends" in done.stderr and done.stdout == run(**what_pages).stdout else f"exit {done.returncode}: {done.stderr}")
     suite.check("weights in too few bytes", refused(run(MEMORY=200_000, **what), "not enough memory", "200000"))
 
 
@@ -255,12 +259,16 @@ def kept_plans(suite, run):
         data = folder / f"test_data_set_{number}"
         data.mkdir()
         (data / "input_0.pb").write_bytes(tensor((count, 200)))
-    for memory in (3_000_000, 2_000_000):
+    log = run.folder / "calls"
+    for memory in (5_000_000, 2_750_000):  # two plans, one plan
         alone = run("-v", model=model, inputs=("--dim", "N=400"), MEMORY=memory)
         suite.check(f"one plan in {memory} bytes", "" if alone.returncode == 0 and "each run sends" not in alone.stderr else alone.stderr)
-        done = run(model, "-b", "cuda,reference", "--set", folder, "--verbose", command="diff", MEMORY=memory)
+        log.unlink(missing_ok=True)
+        done = run(model, "-b", "cuda,reference", "--set", folder, "--verbose", command="diff", MEMORY=memory, LOG=log)
         fault = done.stdout + done.stderr if done.returncode or "each run sends" in done.stdout + done.stderr else ""
         suite.check(f"plans of {len(rows)} sizes in {memory} bytes", fault)
+        copies = log.read_text().count("cuMemcpyHtoD_v2")
+        suite.check(f"weights are copied once in {memory} bytes", "" if copies == 3 else f"{copies} copies")
 
 
 def samples(suite, run):

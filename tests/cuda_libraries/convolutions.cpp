@@ -155,7 +155,7 @@ std::string product_outcome(const Case& c, double tolerance = 1e-6) {
   const plan::Step step = step_of(scene, c);
   const auto product = cuda::as_product(step);
   if (!product) return "no product";
-  auto cublaslt = cuda::open_cublaslt(stand_ins());
+  auto cublaslt = cuda::open_cublaslt(stand_ins(), 0);
   REQUIRE(cublaslt);
   const std::vector<double> expected = expected_convolution(scene, step);
   auto made = (*cublaslt)->prepare(*product, {.plan = scene.plan});
@@ -185,7 +185,7 @@ TEST_CASE("pixels of a product lie at equal distances") {
   const View wide = channels_last(scene.make(ElementType::float32, {2, 10, 7, 6}));
   step.inputs[0] = plan::sliced(wide, 1, 1, 1, 4);
   const auto expected = expected_convolution(scene, step);
-  auto cublaslt = cuda::open_cublaslt(stand_ins());
+  auto cublaslt = cuda::open_cublaslt(stand_ins(), 0);
   REQUIRE(cublaslt);
   const auto product = cuda::as_product(step);
   REQUIRE(product);

@@ -142,7 +142,7 @@ TEST_SUITE("installed") {
   }
 
   TEST_CASE("cuBLASLt takes the attributes that onnxkit sets") {
-    const auto functions = cuda::cublaslt::open(installed());
+    const auto functions = cuda::cublaslt::open(installed(), 0);
     if (!functions) {
       std::printf("skipped: %s\n", functions.error().diagnostic.message.c_str());
       return;

@@ -22,7 +22,7 @@ struct Bench {
   bool allows_tf32 = false;
 
   Bench() {
-    auto opened = cuda::open_cublaslt(stand_ins());
+    auto opened = cuda::open_cublaslt(stand_ins(), 0);
     if (!opened) FAIL(opened.error().diagnostic.message);
     library = *std::move(opened);
   }

@@ -40,7 +40,7 @@ std::vector<Setting> settings() {
   for (const plan::StepKind& kind :
        {plan::map_step, plan::product_step, plan::convolution_step, plan::pool_step, plan::reduce_step,
         plan::softmax_step, plan::normalize_step, plan::attention_step, plan::gather_step, plan::grouped_product_step,
-        plan::weighted_gather_step, plan::tree_ensemble_step})
+        plan::weighted_gather_step, plan::tree_ensemble_step, plan::cumulative_step})
     all.push_back({.name = fmt::format("{} on the reference", kind.name), .on_host = kind});
   return all;
 }

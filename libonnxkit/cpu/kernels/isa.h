@@ -99,7 +99,7 @@ struct Isa {
                                  std::int64_t* places);
   void (*transpose)(float* to, const float* from, std::int64_t rows, std::int64_t columns, std::int64_t to_row,
                     std::int64_t from_column);
-  ArrayFunction* functions[7];  ///< by Function
+  ArrayFunction* functions[9];  ///< by Function
 
   std::int64_t (*attention_scratch)(const Attention& attention);
   void (*attend)(const Attention& attention, float* scratch);

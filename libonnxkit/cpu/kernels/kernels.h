@@ -187,10 +187,12 @@ enum class Function {
   erf,
   sigmoid,
   silu,  ///< x * sigmoid(x)
-  atan
+  atan,
+  asin,
+  acos
 };
-/// to[i] = function(from[i]) for count floats; `to` may be `from`. exp and log are at most 2 units in the last place off, tanh, erf, sigmoid, silu
-/// and atan at most 3, over all floats; results underflow gradually.
+/// to[i] = function(from[i]) for count floats; `to` may be `from`. exp and log are at most 2 units in the last place off, the others at
+/// most 3, over all floats; results underflow gradually.
 using ArrayFunction = void(float* to, const float* from, std::int64_t count);
 ArrayFunction* array_function(Function function, const Isa& isa = best_isa());
 

@@ -137,6 +137,10 @@ std::optional<Function> array_function_of(Operation operation) {
       return Function::erf;
     case Operation::sigmoid:
       return Function::sigmoid;
+    case Operation::arc_sine:
+      return Function::asin;
+    case Operation::arc_cosine:
+      return Function::acos;
     case Operation::arc_tangent:
       return Function::atan;
     default:
@@ -162,6 +166,10 @@ Operate* fast_function(Operation operation) {
       return call_array<Function::tanh>;
     case Function::erf:
       return call_array<Function::erf>;
+    case Function::asin:
+      return call_array<Function::asin>;
+    case Function::acos:
+      return call_array<Function::acos>;
     case Function::atan:
       return call_array<Function::atan>;
     default:

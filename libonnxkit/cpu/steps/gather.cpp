@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <atomic>
 #include <cstring>
+#include <span>
 #include <vector>
 
 #include "libonnxkit/base/dtype/dtype.h"
@@ -10,22 +12,36 @@
 namespace onnxkit::cpu {
 namespace {
 
-/// Of a size that the compiler knows: constants of a file may lie at any address.
-template <std::size_t bytes>
-void take_numbers(std::byte* to, const std::byte* from, const std::int64_t* places, std::int64_t rows) {
-  for (std::int64_t i = 0; i < rows; ++i)
-    std::memcpy(to + i * static_cast<std::int64_t>(bytes), from + places[i] * static_cast<std::int64_t>(bytes), bytes);
+/// Rows from these positions, of which negative ones count from the end. False where one is outside the axis. `bytes`: of a row, 0 where the compiler
+/// does not know it; constants of a file may lie at any address.
+template <std::int64_t bytes, class Position>
+bool take_rows(std::byte* to, const std::byte* from, std::int64_t size, std::span<const Position> positions,
+               std::int64_t row_bytes) {
+  const std::int64_t width = bytes == 0 ? row_bytes : bytes;
+  for (const Position position : positions) {
+    const std::int64_t at = position < 0 ? position + size : position;
+    if (at < 0 || at >= size) return false;
+    std::memcpy(to, from + at * width, static_cast<std::size_t>(width));
+    to += width;
+  }
+  return true;
 }
 
-/// Rows of so many bytes, from these places.
-void take_rows(std::byte* to, const std::byte* from, const std::int64_t* places, std::int64_t rows,
-               std::int64_t bytes) {
-  if (bytes == 4) return take_numbers<4>(to, from, places, rows);
-  if (bytes == 2) return take_numbers<2>(to, from, places, rows);
-  if (bytes == 8) return take_numbers<8>(to, from, places, rows);
-  if (bytes == 1) return take_numbers<1>(to, from, places, rows);
-  for (std::int64_t i = 0; i < rows; ++i)
-    std::memcpy(to + i * bytes, from + places[i] * bytes, static_cast<std::size_t>(bytes));
+template <class Position>
+bool take_rows(std::byte* to, const std::byte* from, std::int64_t size, std::span<const Position> positions,
+               std::int64_t row_bytes) {
+  switch (row_bytes) {
+    case 1:
+      return take_rows<1>(to, from, size, positions, row_bytes);
+    case 2:
+      return take_rows<2>(to, from, size, positions, row_bytes);
+    case 4:
+      return take_rows<4>(to, from, size, positions, row_bytes);
+    case 8:
+      return take_rows<8>(to, from, size, positions, row_bytes);
+    default:
+      return take_rows<0>(to, from, size, positions, row_bytes);
+  }
 }
 
 /// Places that follow one another.
@@ -62,34 +78,40 @@ class GatherKernel : public Kernel {
   }
 
   void run(RunState& state) override {
-    const std::int64_t outer = data_.dims[0], size = data_.dims[1], inner = data_.dims[2], count = positions_.dims[0];
-    std::vector<std::int64_t> places(static_cast<std::size_t>(count));
-    for (std::int64_t i = 0; i < count; ++i) {
-      std::int64_t at = positions_.type == ElementType::int64 ? state.at<std::int64_t>(positions_)[i]
-                                                              : state.at<std::int32_t>(positions_)[i];
-      if (at < 0) at += size;
-      if (at < 0 || at >= size) {
-        state.error = make_error("kernel", "a position to gather from is outside the axis");
-        return;
-      }
-      places[static_cast<std::size_t>(i)] = at;
-    }
-    if (outer >= fewest_for_runs && take_alike(state, places)) return;
-    const std::byte* const from = state.bases[data_.buffer] + data_.offset * width_;
-    std::byte* const to = state.bases[to_.buffer] + to_.offset * width_;
-    const std::int64_t bytes = inner * width_, grain = grain_for(inner);
-    state.threads->for_range(outer * count, grain, [&](std::int64_t first, std::int64_t last) {
-      while (first < last) {
-        const std::int64_t o = first / count, i = first % count, rows = std::min(count - i, last - first);
-        take_rows(to + first * bytes, from + o * size * bytes, places.data() + i, rows, bytes);
-        first += rows;
-      }
-    });
+    const bool is_done = positions_.type == ElementType::int64 ? take<std::int64_t>(state) : take<std::int32_t>(state);
+    if (!is_done) state.error = make_error("kernel", "a position to gather from is outside the axis");
   }
 
  private:
   /// So many times the same places: it is worth while to look how they lie.
   static constexpr std::int64_t fewest_for_runs = 4;
+
+  template <class Position>
+  bool take(RunState& state) const {
+    const std::int64_t outer = data_.dims[0], size = data_.dims[1], inner = data_.dims[2], count = to_.dims[1];
+    const bool has_lists = positions_.rank() == 2;
+    const Position* const positions = state.at<Position>(positions_);
+    if (!has_lists && outer >= fewest_for_runs) {
+      std::vector<std::int64_t> places(positions, positions + count);
+      for (std::int64_t& place : places) place += place < 0 ? size : 0;
+      if (std::any_of(places.begin(), places.end(), [&](std::int64_t at) { return at < 0 || at >= size; }))
+        return false;
+      if (take_alike(state, places)) return true;
+    }
+    const std::byte* const from = state.bases[data_.buffer] + data_.offset * width_;
+    std::byte* const to = state.bases[to_.buffer] + to_.offset * width_;
+    const std::int64_t bytes = inner * width_;
+    std::atomic<bool> is_inside = true;
+    state.threads->for_range(outer * count, grain_for(inner), [&](std::int64_t first, std::int64_t last) {
+      while (first < last) {
+        const std::int64_t o = first / count, i = first % count, rows = std::min(count - i, last - first);
+        const std::span some(positions + (has_lists ? o * count : 0) + i, static_cast<std::size_t>(rows));
+        if (!take_rows(to + first * bytes, from + o * size * bytes, size, some, bytes)) is_inside = false;
+        first += rows;
+      }
+    });
+    return is_inside;
+  }
 
   /// The same places of all parts, where those follow one another in long runs or each is repeated. False elsewhere.
   bool take_alike(RunState& state, const std::vector<std::int64_t>& places) const {

@@ -84,26 +84,18 @@ class ProductKernel : public Kernel {
   std::int64_t batches_ = 1;
 };
 
-/// Of float64 and int64, by the reference's products. A product for each index of the leading axes.
+/// Of float64 and int64, by the reference's products; sums of float64 are rounded term by term. A product for each index of the leading axes.
 template <class T>
 class WideProductKernel : public Kernel {
  public:
-  explicit WideProductKernel(const plan::Step& step)
-      : a_(step.inputs[0]), b_(step.inputs[1]), c_(step.outputs[0]), rounds_terms_(parameters_of(step).rounds_terms) {
+  explicit WideProductKernel(const plan::Step& step) : a_(step.inputs[0]), b_(step.inputs[1]), c_(step.outputs[0]) {
     for (std::size_t axis = 0; axis + 2 < c_.rank(); ++axis) batches_ *= c_.dims[axis];
   }
 
   void run(RunState& state) override {
     for (std::int64_t batch = 0; batch < batches_; ++batch) {
       const auto a = matrix<const T>(state, a_, batch), b = matrix<const T>(state, b_, batch);
-      const auto c = matrix<T>(state, c_, batch);
-      if constexpr (std::is_floating_point_v<T>) {
-        if (!rounds_terms_) {
-          reference::gemm_exact(*state.threads, a, b, c);
-          continue;
-        }
-      }
-      reference::gemm(*state.threads, a, b, c);
+      reference::gemm(*state.threads, a, b, matrix<T>(state, c_, batch));
     }
   }
 
@@ -116,7 +108,6 @@ class WideProductKernel : public Kernel {
   }
 
   View a_, b_, c_;
-  bool rounds_terms_;
   std::int64_t batches_ = 1;
 };
 

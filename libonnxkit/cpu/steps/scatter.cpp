@@ -1,7 +1,8 @@
-#include <algorithm>
 #include <cstring>
+#include <span>
 
 #include "libonnxkit/base/dtype/dtype.h"
+#include "libonnxkit/cpu/by_width.h"
 #include "libonnxkit/cpu/step.h"
 
 namespace onnxkit::cpu {
@@ -10,20 +11,29 @@ namespace {
 using plan::Combination;
 
 /// NaN stays, as in maps.
-template <class T>
-T combined_update(Combination combination, T old, T update) {
+template <Combination combination, class T>
+T combined_update(T old, T update) {
   using Wrapping = std::conditional_t<std::is_integral_v<T>, std::uint64_t, T>;
-  switch (combination) {
-    case Combination::add:
-      return static_cast<T>(static_cast<Wrapping>(old) + static_cast<Wrapping>(update));
-    case Combination::multiply:
-      return static_cast<T>(static_cast<Wrapping>(old) * static_cast<Wrapping>(update));
-    case Combination::maximum:
-      return update > old || update != update ? update : old;
-    case Combination::minimum:
-      return update < old || update != update ? update : old;
-    default:
-      return update;
+  if constexpr (combination == Combination::replace) return update;
+  if constexpr (combination == Combination::add)
+    return static_cast<T>(static_cast<Wrapping>(old) + static_cast<Wrapping>(update));
+  if constexpr (combination == Combination::multiply)
+    return static_cast<T>(static_cast<Wrapping>(old) * static_cast<Wrapping>(update));
+  // A comparison for each choice, no jump, so that GCC makes vectors of them.
+  const T kept = update == update ? old : update;
+  if constexpr (combination == Combination::maximum) return update > old ? update : kept;
+  return update < old ? update : kept;
+}
+
+std::int64_t counted(std::int64_t position, std::int64_t size) { return position < 0 ? position + size : position; }
+
+/// Rows of `inner` numbers, one after the other: update i comes to row positions[i] of `size`.
+template <Combination combination, class T>
+void take_in(T* to, const T* updates, std::span<const std::int64_t> positions, std::int64_t size, std::int64_t inner) {
+  for (const std::int64_t position : positions) {
+    T* const row = to + counted(position, size) * inner;
+    for (std::int64_t j = 0; j < inner; ++j) row[j] = combined_update<combination>(row[j], updates[j]);
+    updates += inner;
   }
 }
 
@@ -34,47 +44,46 @@ class ScatterKernel : public Kernel {
         positions_(step.inputs[1]),
         updates_(step.inputs[2]),
         to_(step.outputs[0]),
-        combination_(combination),
-        width_(storage_bits(data_.type) / 8) {}
+        combination_(combination) {}
 
   void run(RunState& state) override {
-    const std::int64_t size = data_.dims[0], inner = data_.dims[1], count = positions_.dims[0];
-    std::byte* const to = state.bases[to_.buffer] + to_.offset * width_;
-    const std::byte* const updates = state.bases[updates_.buffer] + updates_.offset * width_;
-    std::memcpy(to, state.bases[data_.buffer] + data_.offset * width_, static_cast<std::size_t>(size * inner * width_));
-    const std::int64_t* const positions = state.at<std::int64_t>(positions_);
-    for (std::int64_t i = 0; i < count; ++i) {
-      const std::int64_t at = positions[i] < 0 ? positions[i] + size : positions[i];
-      if (at < 0 || at >= size) {
-        state.error = make_error("kernel", "a position to scatter to is outside the axis");
-        return;
-      }
-      take_in(to + at * inner * width_, updates + i * inner * width_, inner);
+    for (const std::int64_t position : positions(state)) {
+      if (const std::int64_t at = counted(position, data_.dims[0]); at >= 0 && at < data_.dims[0]) continue;
+      state.error = make_error("kernel", "a position to scatter to is outside the axis");
+      return;
     }
+    if (combination_ == Combination::replace)
+      by_width(storage_bits(data_.type) / 8, [&]<class T>(T) { scatter<Combination::replace, T>(state); });
+    else if (data_.type == ElementType::float32)
+      combine<float>(state);
+    else if (data_.type == ElementType::float64)
+      combine<double>(state);
+    else
+      combine<std::int64_t>(state);
   }
 
  private:
-  template <class T>
-  void take_in_numbers(std::byte* to, const std::byte* update, std::int64_t count) const {
-    auto* old = reinterpret_cast<T*>(to);
-    const auto* numbers = reinterpret_cast<const T*>(update);
-    for (std::int64_t i = 0; i < count; ++i) old[i] = combined_update(combination_, old[i], numbers[i]);
+  std::span<const std::int64_t> positions(const RunState& state) const {
+    return {state.at<std::int64_t>(positions_), static_cast<std::size_t>(positions_.dims[0])};
   }
 
-  void take_in(std::byte* to, const std::byte* update, std::int64_t count) const {
-    if (combination_ == Combination::replace)
-      std::memcpy(to, update, static_cast<std::size_t>(count * width_));
-    else if (data_.type == ElementType::float32)
-      take_in_numbers<float>(to, update, count);
-    else if (data_.type == ElementType::float64)
-      take_in_numbers<double>(to, update, count);
-    else
-      take_in_numbers<std::int64_t>(to, update, count);
+  template <class T>
+  void combine(RunState& state) const {
+    if (combination_ == Combination::add) return scatter<Combination::add, T>(state);
+    if (combination_ == Combination::multiply) return scatter<Combination::multiply, T>(state);
+    if (combination_ == Combination::maximum) return scatter<Combination::maximum, T>(state);
+    scatter<Combination::minimum, T>(state);
+  }
+
+  template <Combination combination, class T>
+  void scatter(RunState& state) const {
+    T* const to = state.at<T>(to_);
+    std::memcpy(to, state.at<T>(data_), static_cast<std::size_t>(data_.size()) * sizeof(T));
+    take_in<combination>(to, state.at<T>(updates_), positions(state), data_.dims[0], data_.dims[1]);
   }
 
   View data_, positions_, updates_, to_;
   Combination combination_;
-  std::int64_t width_;
 };
 
 Result<std::unique_ptr<Kernel>> make_scatter(const plan::Step& step, Preparation&) {

@@ -42,8 +42,10 @@ std::string text_of(Status status) {
   return fmt::format("{} ({})", name, status);
 }
 
-Result<Functions> open(const LibraryPlaces& places) {
-  auto library = SharedLibrary::open(places, {"libcublasLt.so.13", "libcublasLt.so.12"});
+Result<Functions> open(const LibraryPlaces& places, int cuda_version) {
+  auto library = cuda_version == 0 || cuda_version >= 13000
+                     ? SharedLibrary::open(places, {"libcublasLt.so.13", "libcublasLt.so.12"})
+                     : SharedLibrary::open(places, {"libcublasLt.so.12"});
   if (!library) return library.error();
   Functions all;
   if (const char* missing = first_missing(*library, all))

@@ -93,7 +93,8 @@ struct Functions {
 /// "not supported (15)"
 std::string text_of(Status status);
 
-/// Errors: missing-module when there is no library, not-supported when it is none of versions 12 and 13 or lacks a function.
-Result<Functions> open(const LibraryPlaces& places);
+/// Of the newest version that a driver for this version of CUDA runs, as Nvrtc::open has it. Errors: missing-module when there is no library,
+/// not-supported when it is none of versions 12 and 13 or lacks a function.
+Result<Functions> open(const LibraryPlaces& places, int cuda_version);
 
 }  // namespace onnxkit::cuda::cublaslt

@@ -312,8 +312,10 @@ Result<void> ProductCall::enqueue(void* stream, std::span<void* const> operands,
         session_->handle, descriptors_.operation, alpha, place(1), descriptors_.a, place(2), descriptors_.b, beta, c,
         descriptors_.c, d, descriptors_.d, &choice_.algorithm, workspace, choice_.workspace,
         static_cast<DriverStream>(stream));
-    if (status != cublaslt::success)
-      return make_error("device-failed", fmt::format("cuBLASLt does not multiply: {}", cublaslt::text_of(status)));
+    if (status == cublaslt::success) continue;
+    std::string why = fmt::format("cuBLASLt does not multiply: {}", cublaslt::text_of(status));
+    if (status == cublaslt::alloc_failed) return make_error("out-of-memory", std::move(why));
+    return make_error("device-failed", std::move(why));
   }
   return {};
 }
@@ -511,8 +513,8 @@ Result<LibraryStep> CublasLt::prepare(const plan::Step& step, const Preparation&
 
 }  // namespace
 
-Result<std::unique_ptr<Library>> open_cublaslt(const LibraryPlaces& places) {
-  auto functions = cublaslt::open(places);
+Result<std::unique_ptr<Library>> open_cublaslt(const LibraryPlaces& places, int cuda_version) {
+  auto functions = cublaslt::open(places, cuda_version);
   if (!functions) return functions.error();
   auto session = std::make_shared<Session>();
   session->functions = *functions;

@@ -11,7 +11,8 @@ Result<std::vector<Launch>> write_gather(const plan::Step& step, const Preparati
   if (const auto fits = check_types(step); !fits) return fits.error();
   const View &data = step.inputs[0], &to = step.outputs[0];
   if (data.dims[1] == 0) return make_error("not-supported", "nothing to gather from");
-  View positions = plan::broadcast_to(*plan::try_reshaped(step.inputs[1], {1, to.dims[1], 1}), to.dims);
+  const std::int64_t lists = step.inputs[1].rank() == 2 ? step.inputs[1].dims[0] : 1;
+  View positions = plan::broadcast_to(*plan::try_reshaped(step.inputs[1], {lists, to.dims[1], 1}), to.dims);
   // What of the place in `data` does not depend on the position.
   View others = data;
   others.dims = to.dims;

@@ -30,7 +30,7 @@ Result<std::vector<Launch>> write_grouped_product(const plan::Step& step, const 
       "  if (choice < 0 || choice >= {}) {{\n    *fault = 1;\n    choice = 0;\n  }}\n"
       "  const auto* const a = x0 + batch / {} * {} + batch % {} * {};\n  const auto* const b = x1 + choice * {};\n"
       "{}{}    y[batch * {} + n] = {};\n{}}}\n",
-      write_parameters(step, preparation, true), fits_31_bits(views) ? "int" : "long long", rows->begin(),
+      write_parameters(step, preparation, true), fits_31_bits(views) ? "int" : "long long", rows->begin(true),
       rows->batches() == 1 ? "  constexpr Index batch = 0;\n" : "", groups, times, a.strides[0], times, a.strides[1],
       b.strides[0], rows->sums(), rows->begin_results(), n, stored(c.type, number_lane(step), "sum"),
       rows->end_results());

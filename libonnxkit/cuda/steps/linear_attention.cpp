@@ -10,7 +10,7 @@ namespace {
 
 class LinearAttentionText {
  public:
-  static constexpr std::int64_t warp = 32, warps = 4;
+  static constexpr std::int64_t warp = 32, warps = 8;  // as many columns as a sector holds
 
   explicit LinearAttentionText(const plan::Step& step)
       : of_(static_cast<const plan::LinearAttentionParameters&>(*step.parameters)),
@@ -118,8 +118,12 @@ Result<std::vector<Launch>> write_linear_attention(const plan::Step& step, const
   const LinearAttentionText attention(step);
   constexpr std::int64_t most_rows = 8;  // of a thread, in registers
   if (attention.rows_of_thread() > most_rows) return make_error("not-supported", "a state of more than 256 keys");
-  const std::int64_t each = step.inputs[2].dims[2] * attention.rows_of_thread() * (2 + step.outputs[0].dims[1]);
-  if (auto ends = check_work(attention.columns() * attention.warp, each, "products"); !ends) return ends.error();
+  const View& values = step.inputs[2];
+  const std::int64_t results = step.outputs[0].dims[1] / values.dims[1];  // of each state
+  const std::int64_t each = values.dims[2] * attention.rows_of_thread() * (2 + results);
+  constexpr std::int64_t most_products = std::int64_t{1} << 42;
+  if (auto ends = check_work(attention.columns() * attention.warp, each, "products", most_products); !ends)
+    return ends.error();
   Launch launch;
   launch.text = fmt::format("{} {{\n{}}}\n", write_parameters(step, preparation), attention.body());
   launch.add_operands(step);

@@ -43,6 +43,8 @@ Result<std::string> write_pack(const plan::Step& step, const plan::Expression& e
 
 Result<std::vector<Launch>> write_map(const plan::Step& step, const Preparation& preparation) {
   if (const auto fits = check_types(step); !fits) return fits.error();
+  constexpr std::size_t most_operands = 500;  // a launch has 4 KiB of parameters
+  if (step.inputs.size() > most_operands) return make_error("not-supported", "more operands than a kernel has");
   const auto& expression = static_cast<const plan::MapParameters&>(*step.parameters).expression;
   std::vector<const View*> views = {&step.outputs[0]};
   for (const View& view : step.inputs) views.push_back(&view);

@@ -29,8 +29,9 @@ Result<std::vector<Launch>> write_scatter(const plan::Step& step, const Preparat
   const View &data = step.inputs[0], &to = step.outputs[0];
   const auto combination = static_cast<const plan::ScatterParameters&>(*step.parameters).combination;
   const std::int64_t size = data.dims[0], inner = data.dims[1], count = step.inputs[1].dims[0];
-  if (auto ends = check_work(to.size(), count, "comparisons of positions"); !ends) return ends.error();
-  if (count >= std::int64_t{1} << 31) return make_error("not-supported", "more positions than 31 bits count");
+  constexpr std::int64_t most_comparisons = std::int64_t{1} << 32;  // the reference makes one pass over the positions
+  if (auto ends = check_work(to.size(), count, "comparisons of positions", most_comparisons); !ends)
+    return ends.error();
   const bool combines = combination != plan::Combination::replace;
   const Lane lane = plan::lane_of(data.type);
   const LinearLoop loop(to.size());
@@ -42,7 +43,7 @@ Result<std::vector<Launch>> write_scatter(const plan::Step& step, const Preparat
       "{0} {{\n{1}    auto old = {2};\n    const long long row = at / {3}u;\n"
       "    for (Count i = 0; i < {4}u; ++i) {{\n"
       "      const long long position = x1[i] < 0 ? (long long)x1[i] + {5} : x1[i];\n"
-      "      if (position < 0 || position >= {5}) *fault = 1;\n"
+      "      if (at == 0 && (position < 0 || position >= {5})) *fault = 1;\n"
       "      if (position == row) old = {6};\n    }}\n    y[at] = {7};\n{8}}}\n",
       write_parameters(step, preparation, true), loop.begin(), old, inner, count, size,
       combined_text(combination, lane == Lane::i64, update), combines ? stored(to.type, lane, "old") : "old",

@@ -26,7 +26,7 @@ Result<std::vector<Launch>> write_top_k(const plan::Step& step, const Preparatio
       "{0} {{\n{1}    const Count row = at / {2}u;\n    const Count place = at % {2}u;\n"
       "    const auto* const numbers = x0 + row * {2}u;\n    const auto number = {8};\n    Count before = "
       "0;\n"
-      "    for (Count i = 0; i < {2}u; ++i) {{\n      const auto other = {9};\n"
+      "    for (Count i = 0; i < {2}u && before < {6}u; ++i) {{\n      const auto other = {9};\n"
       "      const bool is_below = {3}, is_above = {4};\n"
       "      before += {5} || (!is_below && !is_above && i < place);\n    }}\n"
       "    if (before < {6}u) {{\n      y[row * {6}u + before] = numbers[place];\n      y1[row * {6}u + before] = "

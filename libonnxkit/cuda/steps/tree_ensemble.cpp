@@ -45,12 +45,12 @@ Result<std::vector<Launch>> write_tree_ensemble(const plan::Step& step, const Pr
   if (const auto fits = check_types(step); !fits) return fits.error();
   if (!plan::row_stride_of(step.inputs[0])) return make_error("not-supported", "features that do not lie side by side");
   const View& y = step.outputs[0];
-  const plan::Reduction reduction = static_cast<const plan::TreeEnsembleParameters&>(*step.parameters).reduction;
+  const auto& of = static_cast<const plan::TreeEnsembleParameters&>(*step.parameters);
+  const plan::Reduction reduction = of.reduction;
   const bool is_least = reduction == plan::Reduction::minimum, is_greatest = reduction == plan::Reduction::maximum;
   const std::string_view combine = is_least ? "Smallest" : is_greatest ? "Largest" : "Sum";
-  const std::int64_t nodes = step.inputs[1].size(), trees = step.inputs[3].size();
-  if (auto ends = check_work(y.size() * tree_warp, (nodes + tree_warp - 1) / tree_warp, "nodes of trees"); !ends)
-    return ends.error();
+  const std::int64_t trees = step.inputs[3].size(), of_thread = (trees + tree_warp - 1) / tree_warp;
+  if (auto ends = check_work(y.size() * tree_warp, of_thread * of.deepest, "comparisons"); !ends) return ends.error();
   const std::string result = reduction == plan::Reduction::mean ? fmt::format("result / {}", trees) : "result";
   Launch launch;
   launch.text = fmt::format(

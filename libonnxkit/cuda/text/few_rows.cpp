@@ -82,12 +82,14 @@ void FewRows::shape_along_columns() {
 
 std::int64_t FewRows::bytes_at_once() const { return pack_ * bytes_of(type_); }
 
-std::string FewRows::begin() const {
-  const std::string batch = batches_ == 1 ? "" : fmt::format("  const Index batch = blockIdx.x / {}u;\n", tiles());
+std::string FewRows::begin(bool shares_weights) const {
+  const std::int64_t inner = shares_weights ? batches_ : tiles();
+  const std::string batch =
+      batches_ == 1 ? "" : fmt::format("  const Index batch = blockIdx.x {} {}u;\n", shares_weights ? '%' : '/', inner);
   return fmt::format(
-      "  using Number = {};\n{}  const Index first = blockIdx.x % {}u * {};\n"
+      "  using Number = {};\n{}  const Index first = blockIdx.x {} {}u * {};\n"
       "  const int thread = threadIdx.x % {}, group = threadIdx.x / {};\n",
-      lane_type(lane_), batch, tiles(), columns_of_block(), width_, width_);
+      lane_type(lane_), batch, shares_weights ? '/' : '%', inner, columns_of_block(), width_, width_);
 }
 
 std::string FewRows::loaded_row(std::string_view row, std::string_view place) const {

@@ -23,8 +23,9 @@ class FewRows {
   /// Bytes of weights that a thread reads at once.
   std::int64_t bytes_at_once() const;
 
-  /// Where the block's columns begin, and `batch` if there are several.
-  std::string begin() const;
+  /// Where the block's columns begin, and `batch` if there are several. Neighbouring blocks have neighbouring columns of one product, or with
+  /// `shares_weights` the same columns of neighbouring ones.
+  std::string begin(bool shares_weights = false) const;
   /// Sums over k of the pointers `a` and `b`.
   std::string sums() const;
   /// The head of a block of statements, in which `m` and `n` are the place of a `sum` in the whole product.

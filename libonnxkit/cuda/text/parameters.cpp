@@ -49,8 +49,12 @@ Result<void> check_types(const plan::Step& step) {
   return {};
 }
 
-Result<void> check_work(std::int64_t threads, std::int64_t each, std::string_view what) {
-  constexpr std::int64_t most = std::int64_t{1} << 36;  // some hundredths of a second, by estimate
+Result<void> check_work(std::int64_t threads, std::int64_t each, std::string_view what, std::int64_t most) {
+  constexpr std::int64_t most_of_thread = std::int64_t{1} << 20;  // up to a second, by estimate
+  if (each > most_of_thread) {
+    return make_error("not-supported",
+                      fmt::format("a kernel whose threads make {} {} each, more than {}", each, what, most_of_thread));
+  }
   if (each == 0 || threads <= most / each) return {};
   return make_error("not-supported",
                     fmt::format("a kernel of {} times {} {}, more than {} in all", threads, each, what, most));

@@ -30,30 +30,42 @@ Unlowered unfit_volume(LowerCall& call) {
   return std::nullopt;
 }
 
-/// Of a volume: in its slices, then along its depth. Greatest numbers and averages of both may be taken one after the other.
 template <bool is_maximum>
-Unlowered lower_volume_pool(LowerCall& call) {
-  if (const auto reason = unfit_volume(call)) return reason;
-  const Window g = window_geometry(call, *call.integers("kernel_shape"));
+PoolParameters pool_of(LowerCall& call, const Window& window) {
+  PoolParameters pool;
+  pool.is_maximum = is_maximum;
+  pool.counts_padding = !is_maximum && call.integer("count_include_pad") != 0;
+  pool.kernel = window.kernel;
+  pool.strides = window.strides;
+  pool.dilations = window.dilations;
+  pool.pads = window.pads;
+  return pool;
+}
+
+/// The pool over some axes of an image or a volume; one axis is the height of images that are one pixel wide.
+PoolParameters over_axes(const PoolParameters& pool, std::size_t first, std::size_t count) {
+  const auto add_some = [count](Dims& some, const Dims& all, std::size_t start, std::int64_t of_width) {
+    for (std::size_t i = 0; i < count; ++i) some.push_back(all[start + i]);
+    if (count == 1) some.push_back(of_width);
+  };
+  PoolParameters part = pool;
+  part.kernel = part.strides = part.dilations = part.pads = {};
+  add_some(part.kernel, pool.kernel, first, 1);
+  add_some(part.strides, pool.strides, first, 1);
+  add_some(part.dilations, pool.dilations, first, 1);
+  add_some(part.pads, pool.pads, first, 0);
+  add_some(part.pads, pool.pads, pool.kernel.size() + first, 0);
+  return part;
+}
+
+/// Of a volume: in its slices, then along its depth. Greatest numbers and averages of both may be taken one after the other.
+Unlowered lower_volume_pool(LowerCall& call, const PoolParameters& pool) {
   const Dims out = call.output_dims(0);
   const View volume = padded_volume(call, call.input(0), 0, 0).view;
-  const auto with = [&](Dims kernel, Dims strides, Dims dilations, Dims pads) {
-    PoolParameters p;
-    p.is_maximum = is_maximum;
-    p.counts_padding = !is_maximum && call.integer("count_include_pad") != 0;
-    p.kernel = std::move(kernel);
-    p.strides = std::move(strides);
-    p.dilations = std::move(dilations);
-    p.pads = std::move(pads);
-    return p;
-  };
   const View flat = make_volume(call, {out[0], out[1], volume.dims[2], out[3], out[4]});
-  call.emit(pool_step, {slices_of(volume)}, {slices_of(flat)},
-            with({g.kernel[1], g.kernel[2]}, {g.strides[1], g.strides[2]}, {g.dilations[1], g.dilations[2]},
-                 {g.pads[1], g.pads[2], g.pads[4], g.pads[5]}));
+  call.emit(pool_step, {slices_of(volume)}, {slices_of(flat)}, over_axes(pool, 1, 2));
   const View result = make_volume(call, out);
-  call.emit(pool_step, {columns_of(flat)}, {columns_of(result)},
-            with({g.kernel[0], 1}, {g.strides[0], 1}, {g.dilations[0], 1}, {g.pads[0], 0, g.pads[3], 0}));
+  call.emit(pool_step, {columns_of(flat)}, {columns_of(result)}, over_axes(pool, 0, 1));
   call.set_output(0, result);
   return std::nullopt;
 }
@@ -156,19 +168,11 @@ View pooled_planes(LowerCall& call, const View& all, const PoolParameters& pool,
     image.strides = {view.strides[0], 1, view.strides[1], view.strides[1]};
     return image;
   };
-  const auto along = [&](std::size_t axis) {
-    PoolParameters of_axis = pool;
-    of_axis.kernel = {pool.kernel[axis], 1};
-    of_axis.strides = {pool.strides[axis], 1};
-    of_axis.dilations = {pool.dilations[axis], 1};
-    of_axis.pads = {pool.pads[axis], 0, pool.pads[axis + 2], 0};
-    return of_axis;
-  };
   const View rows = reshaped(all, {planes, all.dims[2], width}), low = call.make(all.type, {planes, out[2], width});
-  call.emit(pool_step, {lines(rows)}, {lines(low)}, along(0));
+  call.emit(pool_step, {lines(rows)}, {lines(low)}, over_axes(pool, 0, 1));
   constexpr std::int64_t turned[] = {0, 2, 1};
   const View columns = call.contiguous(permuted(low, turned)), narrow = call.make(all.type, {planes, out[3], out[2]});
-  call.emit(pool_step, {lines(columns)}, {lines(narrow)}, along(1));
+  call.emit(pool_step, {lines(columns)}, {lines(narrow)}, over_axes(pool, 1, 1));
   View result = narrow;
   result.dims = out;
   result.strides = {out[1] * out[2] * out[3], out[2] * out[3], 1, out[2]};
@@ -183,19 +187,16 @@ Unlowered lower_pool(LowerCall& call) {
     const bool is_pooled = call.has_output(0) && call.input_dims(0).size() != 5 && !reason;
     if (auto refused = lower_max_positions(call, is_pooled); refused || !is_pooled) return refused;
   }
-  if (call.input_dims(0).size() == 5) return lower_volume_pool<is_maximum>(call);
+  if (call.input_dims(0).size() == 5) {
+    if (const auto unfit_sizes = unfit_volume(call)) return unfit_sizes;
+    return lower_volume_pool(call, pool_of<is_maximum>(call, window_geometry(call, *call.integers("kernel_shape"))));
+  }
   if (reason) return reason;
   if (call.input_type(0) != call.output_type(0)) return "types differ";
   const bool is_line = call.input_dims(0).size() == 3;
   Window g = window_geometry(call, *call.integers("kernel_shape"));
   if (is_line) g = with_height(std::move(g));
-  PoolParameters parameters;
-  parameters.is_maximum = is_maximum;
-  parameters.counts_padding = !is_maximum && call.integer("count_include_pad") != 0;
-  parameters.kernel = g.kernel;
-  parameters.strides = g.strides;
-  parameters.dilations = g.dilations;
-  parameters.pads = g.pads;
+  const auto parameters = pool_of<is_maximum>(call, g);
   const View image = is_line ? with_height(call.input(0)) : call.input(0);
   const Dims out = with_height_dims(call.output_dims(0));
   if (image.type == ElementType::float32 && has_planes(image, out)) {
@@ -203,7 +204,7 @@ Unlowered lower_pool(LowerCall& call) {
     return std::nullopt;
   }
   const View output = make_channels_last(call, out);
-  call.emit(pool_step, {channels_last(call, image)}, {output}, std::move(parameters));
+  call.emit(pool_step, {channels_last(call, image)}, {output}, parameters);
   give_image(call, output);
   return std::nullopt;
 }

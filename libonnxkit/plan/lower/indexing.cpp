@@ -79,6 +79,26 @@ View places_of_tuples(LowerCall& call, const View& tuples, std::span<const std::
 
 constexpr std::size_t most_tuple_length = 8;
 
+/// Whether the elements behind `axis` have one position, as where an Expand gave it to them, so that rows are gathered.
+bool chooses_rows(const View& index, const Dims& data, std::size_t axis) {
+  for (std::size_t i = 0; i < data.size(); ++i) {
+    if (i != axis && index.dims[i] != data[i]) return false;
+    if (i > axis && index.dims[i] > 1 && index.strides[i] != 0) return false;
+  }
+  return true;
+}
+
+/// The rows behind `axis`, by a list of positions for each of the parts before it.
+View gathered_rows(LowerCall& call, const View& data, View index, std::size_t axis) {
+  for (std::size_t i = axis + 1; i < index.rank(); ++i) index = sliced(index, i, 0, 1, 1);
+  const std::int64_t outer = element_count(std::span(data.dims).first(axis)), size = data.dims[axis];
+  const std::int64_t inner = element_count(std::span(data.dims).subspan(axis + 1)), count = index.dims[axis];
+  const View source = reshaped(call.contiguous(data), {outer, size, inner});
+  const View result = call.make(data.type, {outer, count, inner});
+  call.emit(gather_step, {source, reshaped(call.contiguous(index), {outer, count})}, {result});
+  return result;
+}
+
 View gathered_at(LowerCall& call, const View& data, const View& places, std::int64_t width) {
   const View source = reshaped(call.contiguous(data), {1, data.size() / width, width});
   const View result = call.make(data.type, {1, places.dims[0], width});
@@ -95,8 +115,11 @@ Unlowered lower_gather_elements(LowerCall& call) {
   for (std::size_t i = 0; i < data.rank(); ++i) {
     if (i != axis && index.dims[i] > data.dims[i]) return "there are more positions than data";
   }
-  const View source = data, places = places_along(call, index, data.dims, axis);
-  call.set_output(0, reshaped(gathered_at(call, source, places, 1), call.output_dims(0)));
+  const View source = data, positions = index;
+  const View result = chooses_rows(positions, source.dims, axis)
+                          ? gathered_rows(call, source, positions, axis)
+                          : gathered_at(call, source, places_along(call, positions, source.dims, axis), 1);
+  call.set_output(0, reshaped(result, call.output_dims(0)));
   return std::nullopt;
 }
 
@@ -206,59 +229,6 @@ Unlowered lower_top_k(LowerCall& call) {
   return std::nullopt;
 }
 
-/// Sums or products of all before: twice as many in each step.
-template <Operation operation>
-Unlowered lower_cumulative(LowerCall& call) {
-  const auto stated = call.constant_integers(1);
-  if (!stated || stated->size() != 1) return "the axis is not constant";
-  if (!has_lane(call.output_type(0))) return "elements cannot be computed";
-  View x = call.input(0);
-  if (x.size() == 0 || x.rank() == 0) return "without elements";
-  const std::size_t axis = counted_axis(stated->front(), x.rank());
-  const std::int64_t size = x.dims[axis];
-  const bool is_reverse = call.integer("reverse") != 0;
-  if (is_reverse) x = sliced(x, axis, size - 1, -1, size);
-  // A part of a product may be infinite or 0 where the whole is not.
-  const bool is_product = operation == Operation::multiply;
-  const ElementType type = is_product && lane_of(x.type) == Lane::f32 ? ElementType::float64 : wide_type(x.type);
-  x = stored_as(call, x, type);
-  const Lane lane = lane_of(x.type);
-  const double unit = is_product ? 1 : 0;
-  Expression neutral;
-  if (lane == Lane::i64)
-    neutral.integer(static_cast<std::int64_t>(unit));
-  else
-    neutral.constant(lane, unit);
-  Expression same, folded;
-  same.input(0, lane);
-  folded.apply(operation, folded.input(0, lane), folded.input(1, lane));
-  const auto part = [&](const View& view, std::int64_t start, std::int64_t count) {
-    return sliced(view, axis, start, 1, count);
-  };
-  if (call.integer("exclusive") != 0) {
-    const View shifted = call.make(type, x.dims);
-    call.emit_map(neutral, {}, part(shifted, 0, 1));
-    if (size > 1) call.emit_map(same, {part(x, 0, size - 1)}, part(shifted, 1, size - 1));
-    x = shifted;
-  }
-  for (std::int64_t step = 1; step < size; step *= 2) {
-    const View next = call.make_sums(type, x.dims);
-    call.emit_map(same, {part(x, 0, step)}, part(next, 0, step));
-    call.emit_map(folded, {part(x, step, size - step), part(x, 0, size - step)}, part(next, step, size - step));
-    x = next;
-  }
-  if (is_reverse) x = sliced(x, axis, size - 1, -1, size);
-  const ElementType stored = LowerCall::stored_type(call.output_type(0));
-  if (type != stored) {
-    Expression e;
-    const Number whole = e.input(0, lane);
-    e.convert(is_16_bit_real(stored) ? e.round_to(whole, stored) : whole, lane_of(stored));
-    x = mapped(call, e, {x}, stored, x.dims);
-  }
-  give(call, x);
-  return std::nullopt;
-}
-
 }  // namespace
 
 void register_indexing(LoweringRegistry& registry);
@@ -268,8 +238,6 @@ void register_indexing(LoweringRegistry& registry) {
   registry.add("ScatterElements", all_versions(), lower_scatter_elements);
   registry.add("ScatterND", all_versions(), lower_scatter_nd);
   registry.add("TopK", all_versions(), lower_top_k);
-  registry.add("CumSum", all_versions(), lower_cumulative<Operation::add>);
-  registry.add("CumProd", all_versions(), lower_cumulative<Operation::multiply>);
 }
 
 }  // namespace onnxkit::plan

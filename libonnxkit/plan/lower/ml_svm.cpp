@@ -54,7 +54,7 @@ Unlowered read_supports(LowerCall& call, std::int64_t count, Supports& supports)
 View row_products(LowerCall& call, const View& rows, std::span<const double> vectors, const Supports& supports) {
   const View matrix =
       permuted(table_constant<double>(call, vectors, {supports.count, supports.features}), turned_matrix);
-  return matrix_product(call, rows, matrix, {rows.dims[0], supports.count}, float_sums());
+  return matrix_product(call, rows, matrix, {rows.dims[0], supports.count});
 }
 
 /// Vectors with their middle as the origin, and their lengths squared.
@@ -136,7 +136,7 @@ Unlowered write_kernel_values(LowerCall& call, const Supports& supports, View& v
 View decision(LowerCall& call, const View& values, std::span<const float> coefficients, float rho) {
   const std::vector<double> numbers(coefficients.begin(), coefficients.end());
   const View column = table_constant<double>(call, numbers, {values.dims[1], 1});
-  const View product = matrix_product(call, values, column, {values.dims[0], 1}, float_sums());
+  const View product = matrix_product(call, values, column, {values.dims[0], 1});
   Expression e;
   e.apply(Operation::add, e.input(0, Lane::f64), e.constant(Lane::f64, static_cast<double>(rho)));
   return mapped(call, e, {product}, ElementType::float64, product.dims);
@@ -235,7 +235,7 @@ View class_sides(LowerCall& call, const Pairwise& machine, const View& values) {
       fill(call, side, 0);
     } else {
       const View own = permuted(sliced(coefficients, 1, first, 1, count), turned_matrix);
-      call.emit(product_step, {sliced(values, 1, first, 1, count), own}, {side}, float_sums());
+      call.emit(product_step, {sliced(values, 1, first, 1, count), own}, {side}, ProductParameters());
     }
     first += count;
   }

@@ -25,26 +25,30 @@ std::vector<double> attribute_reals(const ir::Tensor& tensor) {
 
 bool fits_float(double x) { return static_cast<double>(static_cast<float>(x)) == x || std::isnan(x); }
 
-/// All paths from the roots end.
-bool paths_end(const TreeEnsemble& trees) {
+/// Comparisons on the longest path from a root; nothing where a path does not end.
+std::optional<std::int64_t> deepest_path(const TreeEnsemble& trees) {
   enum class Mark : std::uint8_t { unseen, open, ends };
   std::vector<Mark> marks(trees.nodes.size(), Mark::unseen);
+  std::vector<std::int64_t> depths(trees.nodes.size());
   std::vector<std::uint32_t> path = trees.roots;
   while (!path.empty()) {
     const std::uint32_t at = path.back();
     const spec::TreeNode& node = trees.nodes[at];
     if (marks[at] != Mark::unseen || node.mode == TreeMode::leaf) {
+      if (marks[at] == Mark::open) depths[at] = 1 + std::max(depths[node.if_true], depths[node.if_false]);
       marks[at] = Mark::ends;
       path.pop_back();
       continue;
     }
     marks[at] = Mark::open;
     for (const std::uint32_t next : {node.if_true, node.if_false}) {
-      if (marks[next] == Mark::open) return false;
+      if (marks[next] == Mark::open) return std::nullopt;
       if (marks[next] == Mark::unseen) path.push_back(next);
     }
   }
-  return true;
+  std::int64_t deepest = 0;
+  for (const std::uint32_t root : trees.roots) deepest = std::max(deepest, depths[root]);
+  return deepest;
 }
 
 constexpr char faulty_trees[] = "the reference tells what is wrong with its trees";
@@ -59,8 +63,7 @@ std::string unfit_trees(const TreeEnsemble& trees, std::int64_t features, std::i
     if (static_cast<std::int64_t>(vote.target) >= targets) return faulty_trees;
   if (features > TreeKind::most_features || trees.votes.size() > INT32_MAX || trees.nodes.size() > INT32_MAX)
     return "the trees are too large";
-  if (trees.roots.empty()) return "there are no trees";
-  return paths_end(trees) ? "" : faulty_trees;
+  return trees.roots.empty() ? "there are no trees" : "";
 }
 
 std::int32_t kind_of(const spec::TreeNode& node) {
@@ -112,8 +115,11 @@ TreeSums tree_sums(LowerCall& call, const TreeEnsemble& trees, std::int64_t targ
   const View& x = call.input(0);
   if (targets < 1) return {{}, "there are no targets"};
   if (auto reason = unfit_trees(trees, x.dims.back(), targets); !reason.empty()) return {{}, reason};
+  const auto deepest = deepest_path(trees);
+  if (!deepest) return {{}, faulty_trees};
   TreeEnsembleParameters parameters;
   parameters.reduction = reduction;
+  parameters.deepest = *deepest;
   std::vector<View> operands = operands_of(call, trees, x);
   const View sums = call.make_sums(ElementType::float64, {operands[0].dims[0], targets});
   call.emit(tree_ensemble_step, std::move(operands), {sums}, parameters);

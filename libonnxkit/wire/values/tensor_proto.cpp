@@ -40,7 +40,18 @@ Result<Tensor> from_stored_bytes(const ir::Tensor& stored, std::span<const std::
   return Tensor::from_bytes(type, stored.dims, {bytes.begin(), bytes.end()});
 }
 
-Result<Tensor> from_typed_field(const ir::Tensor& stored) {
+/// A typed field that holds the elements as raw data would, in one piece; null for others.
+const ir::PackedField* fixed_width_field(const ir::Tensor& stored) {
+  const ElementType type = element_type_of(stored);
+  const ir::PackedField* field = nullptr;
+  if (type == ElementType::float32 || type == ElementType::complex64) field = &stored.float_data;
+  if (type == ElementType::float64 || type == ElementType::complex128) field = &stored.double_data;
+  return field && field->chunks.size() == 1 ? field : nullptr;
+}
+
+Result<Tensor> from_typed_field(const ir::Tensor& stored, const std::shared_ptr<const void>& owner) {
+  if (const ir::PackedField* field = fixed_width_field(stored))
+    return from_stored_bytes(stored, field->chunks.front(), owner);
   std::vector<std::byte> bytes;
   const bool complete = ir::each_raw_piece(stored, [&](std::span<const std::byte> piece) {
     bytes.insert(bytes.end(), piece.begin(), piece.end());
@@ -89,7 +100,7 @@ Result<Tensor> tensor_of(const ir::Tensor& stored, const TensorSource& source) {
     const std::string_view raw = stored.raw_data;
     return from_stored_bytes(stored, std::as_bytes(std::span(raw)), source.owner);
   }
-  return from_typed_field(stored);
+  return from_typed_field(stored, source.owner);
 }
 
 Result<Tensor> tensor_of(const ir::SparseTensor& stored, const TensorSource& source) {

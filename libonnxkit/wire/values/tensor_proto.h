@@ -21,7 +21,7 @@ inline std::shared_ptr<const void> unowned(const void* bytes) { return {std::sha
 struct TensorSource {
   /// Where data outside the model file comes from; without it such a tensor fails with external-missing.
   ir::ExternalBytes external;
-  /// Keeps raw and external bytes alive, so that they are viewed; without it they are copied.
+  /// Keeps raw and external bytes, and those of float_data and double_data, alive, so that they are viewed; without it they are copied.
   std::shared_ptr<const void> owner;
   /// Bytes that a sparse tensor may take when it becomes dense.
   std::uint64_t dense_limit = std::uint64_t{1} << 32;

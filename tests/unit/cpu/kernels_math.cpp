@@ -23,7 +23,9 @@ const Row rows[] = {{Function::exp, [](double x) { return std::exp(x); }, 2},
                     {Function::erf, [](double x) { return std::erf(x); }, 3},
                     {Function::sigmoid, sigmoid, 3},
                     {Function::silu, [](double x) { return x * sigmoid(x); }, 3},
-                    {Function::atan, [](double x) { return std::atan(x); }, 3}};
+                    {Function::atan, [](double x) { return std::atan(x); }, 3},
+                    {Function::asin, [](double x) { return std::asin(x); }, 3},
+                    {Function::acos, [](double x) { return std::acos(x); }, 3}};
 
 /// The distance of neighbouring floats where x is.
 double unit_at(double x) {
@@ -51,6 +53,7 @@ Floats all_magnitudes() {
   for (std::uint64_t bits = 0; bits < 0x1'0000'0000U; bits += 8191)
     x.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
   for (int i = -200'000; i <= 200'000; ++i) x.push_back(static_cast<float>(i) * 0.0005F);
+  for (int i = -1'000; i <= 1'000; ++i) x.push_back(static_cast<float>(i) * 0.001F);
   constexpr auto infinity = std::numeric_limits<float>::infinity();
   for (const float special :
        {0.0F, -0.0F, infinity, -infinity, std::numeric_limits<float>::quiet_NaN(), 88.7228F, 88.7229F, -87.3365F,

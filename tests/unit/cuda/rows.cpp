@@ -371,7 +371,8 @@ TEST_CASE("rows and positions that 31 bits do not count are refused") {
              .inputs = {HostStep::view(0, ElementType::float32, {2, 2}), HostStep::view(1, ElementType::int64, {many}),
                         HostStep::view(2, ElementType::float32, {many, 2})},
              .outputs = {HostStep::view(3, ElementType::float32, {2, 2})},
-             .parameters = std::make_shared<plan::ScatterParameters>()}) == "more positions than 31 bits count");
+             .parameters = std::make_shared<plan::ScatterParameters>()}) ==
+        "a kernel whose threads make 2147483648 comparisons of positions each, more than 1048576");
 }
 
 }  // namespace onnxkit::tests::cuda_rows

@@ -51,15 +51,21 @@ const std::string floats = head(ElementType::float32, {2}) + raw<float>({1.5f, 2
 
 }  // namespace
 
-TEST_CASE("raw numbers are viewed in the file") {
-  const auto file = MappedFile::from_bytes(ints + field(8, "x"));
-  const auto read = wire::read_value(file, ValueKind::tensor);
-  REQUIRE(read);
-  CHECK(read->name == "x");
-  const Tensor& tensor = read->value.tensor;
-  CHECK(shown(tensor) == "int64[2] 5 -6");
-  CHECK(tensor.bytes().data() >= file->bytes().data());
-  CHECK(tensor.bytes().data() < file->bytes().data() + file->bytes().size());
+TEST_CASE("raw numbers, and reals of a typed field, are viewed in the file") {
+  const std::pair<std::string, const char*> cases[] = {
+      {ints, "int64[2] 5 -6"},
+      {head(ElementType::float32, {2}) + field(4, "\0\0\x80\x3f\0\0\0\x40"s), "float[2] 1 2"},
+      {head(ElementType::float64, {1}) + field(10, "\0\0\0\0\0\0\xf0\x3f"s), "double[1] 1"}};
+  for (const auto& [bytes, wanted] : cases) {
+    const auto file = MappedFile::from_bytes(bytes + field(8, "x"));
+    const auto read = wire::read_value(file, ValueKind::tensor);
+    REQUIRE(read);
+    CHECK(read->name == "x");
+    const Tensor& tensor = read->value.tensor;
+    CHECK(shown(tensor) == wanted);
+    CHECK(tensor.bytes().data() >= file->bytes().data());
+    CHECK(tensor.bytes().data() < file->bytes().data() + file->bytes().size());
+  }
 }
 
 TEST_CASE("typed fields give the bytes that raw_data would have") {
