@@ -156,7 +156,10 @@ class Comparison {
   }
 
   diffing::LayerQuestion question_of(std::size_t i, const InputSet& inputs, Profile profile) {
-    return {sides_[floor_side_], sides_[i], inputs, *noise_floor_, profile, options_, sessions_, repro_folder(i)};
+    diffing::LayerQuestion question{sides_[floor_side_], sides_[i],      inputs, *noise_floor_, profile, options_,
+                                    sessions_,           repro_folder(i)};
+    if (open_[i].is_open()) question.open = &open_[i];
+    return question;
   }
 
   /// Where all inner values are asked for anyway, the runs that they take give the noise floor of the outputs, too: of the only set, of a side that runs

@@ -57,10 +57,13 @@ std::vector<Tensor> layouts(const Tensor& tensor, const Dims& wanted) {
 class ForeignLayers {
  public:
   ForeignLayers(const LayerQuestion& question, SideReport& report)
-      : question_(question), report_(report), side_(question.side, question.sessions, unused_) {}
+      : question_(question),
+        report_(report),
+        own_(question.side, question.sessions, unused_),
+        side_(question.open ? *question.open : own_) {}
 
   Result<void> run() {
-    if (auto opened = side_.open(1); !opened) return opened;
+    if (auto opened = side_.is_open() ? Result<void>() : side_.open(1); !opened) return opened;
     if (auto read = read_side(); !read) return read;
     auto base = inner_values(question_.noise_floor, question_.set, question_.profile);
     if (!base) return base.error();
@@ -223,7 +226,8 @@ class ForeignLayers {
   const LayerQuestion& question_;
   SideReport& report_;
   SideReport unused_;
-  Side side_;
+  Side own_;  ///< for a side that is not open
+  Side& side_;
   std::vector<InnerValue> base_, values_;
   std::map<std::string, ValuePair, std::less<>> pairs_;  ///< by the base's name
   std::map<std::size_t, LayerDiff> layers_;              ///< by value of the base

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "libonnxkit/diff/noise_floor.h"
+#include "libonnxkit/diff/side.h"
 #include "onnxkit/diff.h"
 
 namespace onnxkit::diffing {
@@ -19,6 +20,7 @@ struct LayerQuestion {
   Sessions& sessions;
   std::filesystem::path repro;                ///< folder for what shows the first culprit; empty for none
   std::optional<std::size_t> set_index = {};  ///< where the floor of the outputs is asked for later on
+  Side* open = nullptr;                       ///< the side, where it is open; frameworks take seconds to start
 };
 
 /// Compares values inside the graph that both models have under one name, a boundary's worth at a time, and finds the nodes that are wrong by themselves:
