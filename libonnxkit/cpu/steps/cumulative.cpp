@@ -61,18 +61,21 @@ class CumulativeKernel : public Kernel {
     });
   }
 
+  /// Totals of float32 are kept in float64, but for short sums in vectors.
   template <class T>
   void take_lines(const Lines<T>& lines) const {
+    using Wide = std::conditional_t<std::is_same_v<T, float>, double, T>;
+    constexpr std::int64_t short_line = 256, few_columns = 8;
     if (parameters_.is_product)
-      take_with<true>(lines);
+      take_with<true, Wide>(lines);
+    else if (lines.rows > short_line || lines.columns < few_columns)
+      take_with<false, Wide>(lines);
     else
-      take_with<false>(lines);
+      take_with<false, T>(lines);
   }
 
-  /// Totals of float32 are kept in float64.
-  template <bool is_product, class T>
+  template <bool is_product, class Total, class T>
   void take_with(const Lines<T>& lines) const {
-    using Total = std::conditional_t<std::is_same_v<T, float>, double, T>;
     std::array<Total, most_columns> totals;
     std::fill(totals.begin(), totals.begin() + lines.columns, Total{is_product ? 1 : 0});
     for (std::int64_t row = 0; row < lines.rows; ++row) {
