@@ -25,6 +25,7 @@ constexpr const char* engines_option = "engines";
 constexpr const char* streams_option = "streams";
 constexpr const char* memory_option = "memory";
 constexpr const char* weights_option = "weights";
+constexpr const char* device_option = "device";
 constexpr const char* measured = "measured";
 
 /// What the backend needs of this machine.
@@ -109,15 +110,20 @@ exec::BackendDesc desc_of(const Found& found) {
       .help = "streamed: each run sends constants to the device, as usual where its memory does not hold them",
       .fallback = "usual",
       .values = {"usual", "streamed"}};
+  exec::OptionDesc& device = desc.options[device_option];
+  device.help = "number of the GPU";
+  for (const DeviceFacts& each : found.devices) device.values.push_back(fmt::format("{}", each.number));
+  device.fallback = device.values.front();
   plan::describe_plans(desc);
   desc.capabilities.math_modes = {exec::MathMode::declared, exec::MathMode::unrounded};
   return desc;
 }
 
-/// The device that the options name, the first by default; check_load has seen to it that there is one.
+/// The device that the options name, the first by default. Precondition: they are checked.
 DeviceFacts chosen(const Found& found, const exec::LoadOptions& options) {
+  const std::string number = option_of(options, device_option);
   for (const DeviceFacts& device : found.devices) {
-    if (device_name(device) == options.device) return device;
+    if (fmt::format("{}", device.number) == number || device_name(device) == options.device) return device;
   }
   return found.devices.front();
 }

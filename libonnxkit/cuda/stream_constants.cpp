@@ -186,7 +186,8 @@ void stream_constants(Plan& plan, const ConstantPlaces& places) {
     bytes += bytes_of(plan, step.inputs[0].buffer).size();
   }
   if (count == 0) return;
-  plan.notes.push_back(fmt::format("each run sends {} constants of {} bytes to the GPU{}", count, bytes,
+  plan.notes.push_back(fmt::format("each run sends {} constant{} of {} bytes to the GPU{}", count,
+                                   count == 1 ? "" : "s", bytes,
                                    places.streams_all ? "" : ", whose memory does not hold them"));
 }
 

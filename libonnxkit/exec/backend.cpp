@@ -29,7 +29,7 @@ bool is_whole_number(const std::string& text, int most) {
 }
 
 std::string listed(const std::string& wrong, const std::vector<std::string_view>& words) {
-  const std::string_view close = nearest(wrong, words);
+  const std::string_view close = is_number(wrong) ? std::string_view() : nearest(wrong, words);
   return fmt::format("{}{}", fmt::join(words, ", "), close.empty() ? "" : fmt::format("; did you mean {}?", close));
 }
 

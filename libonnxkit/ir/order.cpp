@@ -1,14 +1,27 @@
 #include "libonnxkit/ir/order.h"
 
+#include <algorithm>
 #include <numeric>
 #include <queue>
 
 namespace onnxkit::ir {
 namespace {
 
+/// By value: a node reads it, or it is an output. A patch leaves names behind that nobody reads any more.
+std::vector<bool> read_values(const Graph& graph) {
+  std::vector<bool> is_read(graph.values.size(), false);
+  const auto read = [&](ValueId id) {
+    if (id != ValueId::none) is_read[index_of(id)] = true;
+  };
+  for (const Node& node : graph.nodes) std::for_each(node.inputs.begin(), node.inputs.end(), read);
+  for (const ValueInfo& output : graph.outputs) read(output.value);
+  return is_read;
+}
+
 void collect_captures(const Graph& outer, const Graph& inner, std::vector<ValueId>& out) {
-  for (const Value& value : inner.values) {
-    const ValueId id = outer.find(value.name);
+  const std::vector<bool> is_read = read_values(inner);
+  for (std::size_t i = 0; i < is_read.size(); ++i) {
+    const ValueId id = is_read[i] ? outer.find(inner.values[i].name) : ValueId::none;
     if (id != ValueId::none) out.push_back(id);
   }
   for (const Node& node : inner.nodes) {

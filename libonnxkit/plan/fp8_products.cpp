@@ -140,7 +140,7 @@ class ProductRewriting {
       const auto op = ops_.find(node);
       return op != ops_.end() && is_matrix_product(op->second);
     });
-    if (!is_operator) return "no product of MatMul or Gemm";
+    if (!is_operator) return "no product of a MatMul, Gemm or FusedMatMul";
     if (a.type != ElementType::float16) return "not of float16";
     if (plan_.buffers[b.buffer].home != Home::constant) return "a right factor that only the run tells";
     for (std::size_t axis = 0; axis + 2 < rank; ++axis)

@@ -592,7 +592,8 @@ void KernelContext::check_iteration(std::uint64_t done) const {
   run_.check_alive();
   const std::uint64_t limit = run_.options_.iteration_limit;
   if (limit != 0 && done >= limit)
-    throw Fault("iteration-limit", fmt::format("the loop continues after {} iterations", limit));
+    throw Fault("iteration-limit",
+                fmt::format("the loop continues after {} iteration{}", limit, limit == 1 ? "" : "s"));
 }
 
 }  // namespace onnxkit::reference

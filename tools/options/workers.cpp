@@ -65,17 +65,30 @@ void add_worker_limits(CLI::App& command, WorkerOptions& options) {
       ->group("Backends");
 }
 
-void warn_of_unused_limits(const CLI::App& command, const std::vector<std::string>& backends, const Context& context) {
+namespace {
+
+/// Of the options those that the command has and was given.
+void warn_of_unused(const CLI::App& command, std::initializer_list<const char*> options, const char* whom) {
   std::vector<std::string> unused;
-  for (const char* option : {"--start-limit", "--load-limit", "--worker-memory"}) {
-    if (command.count(option) > 0) unused.emplace_back(option);
+  for (const char* option : options) {
+    const CLI::Option* known = command.get_option_no_throw(option);
+    if (known && known->count() > 0) unused.emplace_back(option);
   }
-  const auto is_apart = [&](const std::string& name) { return runs_in_own_process(name, context); };
-  if (unused.empty() || std::any_of(backends.begin(), backends.end(), is_apart)) return;
-  std::fputs(fmt::format("onnxkit {}: warning: {} {} only backends that run in processes of their own\n",
-                         command.get_name(), fmt::join(unused, " and "), unused.size() == 1 ? "limits" : "limit")
+  if (unused.empty()) return;
+  std::fputs(fmt::format("onnxkit {}: warning: {} {} only backends that run in {}\n", command.get_name(),
+                         fmt::join(unused, " and "), unused.size() == 1 ? "limits" : "limit", whom)
                  .c_str(),
              stderr);
+}
+
+}  // namespace
+
+void warn_of_unused_limits(const CLI::App& command, const std::vector<std::string>& backends, const Context& context) {
+  const auto is_apart = [&](const std::string& name) { return runs_in_own_process(name, context); };
+  if (std::none_of(backends.begin(), backends.end(), is_apart))
+    warn_of_unused(command, {"--start-limit", "--load-limit", "--worker-memory"}, "processes of their own");
+  if (std::all_of(backends.begin(), backends.end(), is_apart))
+    warn_of_unused(command, {"--iteration-limit"}, "onnxkit's own process");
 }
 
 WorkerSettings worker_settings(const WorkerOptions& options) {

@@ -56,6 +56,7 @@ std::string backends_json(const std::vector<BackendInfo>& backends) {
                    {"formats", info.formats},
                    {"options", Json::object()}});
       for (const auto& [name, help] : info.options) item["options"][name] = {{"help", help}};
+      for (const auto& [name, values] : info.choices) item["options"][name]["values"] = values;
     } else {
       item["reason"] = info.reason;
     }

@@ -91,7 +91,7 @@ std::string part_text(const PlanPart& part) {
   const std::size_t nodes = with_step.size() + part.without_step.size();
   for (const PlanNode& node : part.without_step) views.add({without_controls(node.op)}, node.name);
   const bool is_whole = with_step.contains("");  // one step has all nodes
-  const std::string count = is_whole ? "all nodes" : counted(nodes, "node") + " behind the passes";
+  const std::string count = is_whole ? "all nodes" : counted(nodes, "node") + " after the passes";
   std::string text = fmt::format("{}: {}, {}, {} of memory between them\n", without_controls(part.of), count,
                                  counted(part.steps.size(), "step"), in_bytes(part.arena_bytes));
   text += changes.text("changed by passes");
