@@ -27,6 +27,7 @@ Result<HostNode> HostNode::make(const Plan& plan, const Step& step, exec::Backen
   for (const ir::ValueInfo& input : parameters.model->graph->inputs)
     node.names_.emplace_back(parameters.model->graph->name_of(input.value));
   node.control_ = parameters.control;
+  node.sequence_ = SequenceNode::of(*parameters.model);
   if (node.control_) return node;
   exec::LoadOptions load = host_load(options);
   load.kept_bytes = exec::usual_kept_bytes;
@@ -42,23 +43,43 @@ std::span<std::byte> HostNode::bytes_of(std::byte* const* bases, const View& vie
           static_cast<std::size_t>(view.size()) * width};
 }
 
+Result<Value> HostNode::value_of(std::byte* const* bases, const Value* slots, const Operand& operand, bool owns) {
+  if (operand.slot) return slots[*operand.slot];
+  const auto bytes = bytes_of(bases, operand.view);
+  auto tensor = owns ? Tensor::from_bytes(operand.view.type, operand.view.dims, {bytes.begin(), bytes.end()})
+                     : Tensor::view(operand.view.type, operand.view.dims, bytes, nullptr);
+  if (!tensor) return tensor.error();
+  return Value(*std::move(tensor));
+}
+
+Result<bool> HostNode::run_sequence(std::byte* const* bases, Value* slots) const {
+  std::vector<Value> inputs;
+  for (const Operand& operand : inputs_) {
+    auto value = value_of(bases, slots, operand, true);
+    if (!value) return value.error();
+    inputs.push_back(*std::move(value));
+  }
+  auto result = sequence_->run(inputs);
+  if (!result) return false;
+  if (auto taken = take_output(bases, slots, outputs_.front(), *result); !taken) return taken.error();
+  return true;
+}
+
 Result<void> HostNode::run(std::byte* const* bases, Value* slots, const exec::RunRequest& request) {
+  if (sequence_ && request.limits.memory == 0 && outputs_.size() == 1) {
+    const auto is_done = run_sequence(bases, slots);
+    if (!is_done) return is_done.error();
+    if (*is_done) return {};
+  }
   exec::RunRequest inner;
   inner.seed = request.seed + seed_;
   inner.is_measured = false;
   inner.limits = request.limits;
   inner.stop = request.stop;
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
-    Value value;
-    if (inputs_[i].slot) {
-      value = slots[*inputs_[i].slot];
-    } else {
-      const View& view = inputs_[i].view;
-      auto tensor = Tensor::view(view.type, view.dims, bytes_of(bases, view), nullptr);
-      if (!tensor) return tensor.error();
-      value = *std::move(tensor);
-    }
-    inner.inputs.push_back({names_[i], std::move(value)});
+    auto value = value_of(bases, slots, inputs_[i], false);
+    if (!value) return value.error();
+    inner.inputs.push_back({names_[i], *std::move(value)});
   }
   std::vector<NamedValue> results;
   if (control_) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "libonnxkit/exec/backend.h"
+#include "libonnxkit/plan/sequence_node.h"
 #include "libonnxkit/plan/steps.h"
 
 namespace onnxkit::plan {
@@ -27,12 +28,17 @@ class HostNode {
   };
 
   HostNode() = default;
+  /// Of buffers a view, or with `owns` a copy.
+  static Result<Value> value_of(std::byte* const* bases, const Value* slots, const Operand& operand, bool owns);
+  /// Whether the sequence node gave the output.
+  Result<bool> run_sequence(std::byte* const* bases, Value* slots) const;
   static std::span<std::byte> bytes_of(std::byte* const* bases, const View& view);
   Result<void> take_output(std::byte* const* bases, Value* slots, const Operand& output, Value& value) const;
 
   std::vector<Operand> inputs_, outputs_;
   std::unique_ptr<exec::Session> session_;
   std::shared_ptr<ControlFlow> control_;  ///< in place of the session
+  std::optional<SequenceNode> sequence_;  ///< likewise, where it takes the inputs
   std::vector<std::string> names_;        ///< of the inputs
   std::uint64_t seed_ = 0;
 };

@@ -20,10 +20,11 @@ void scatter_elements(KernelContext& context) {
   const std::int64_t step = strides[static_cast<std::size_t>(axis)];
   strides[static_cast<std::size_t>(axis)] = 0;
   const std::vector<std::int64_t> index = indices.integers();
-  context.set_output(0, scatter(data, updates, scatter_reduction(context.string("reduction")), [&](std::int64_t i) {
-                       return offset_at(i, indices.dims(), strides) +
-                              normalize_index(index[static_cast<std::size_t>(i)], data.dim(axis)) * step;
-                     }));
+  context.set_output(
+      0, scatter(context, data, updates, scatter_reduction(context.string("reduction")), [&](std::int64_t i) {
+        return offset_at(i, indices.dims(), strides) +
+               normalize_index(index[static_cast<std::size_t>(i)], data.dim(axis)) * step;
+      }));
 }
 
 }  // namespace

@@ -21,9 +21,9 @@ void scatter_nd(KernelContext& context) {
 
   const std::vector<std::int64_t> positions = tuple_positions(indices, sizes.first(static_cast<std::size_t>(length)));
   const std::int64_t width = element_count(sizes.subspan(static_cast<std::size_t>(length)));
-  context.set_output(0, scatter(data, updates, scatter_reduction(context.string("reduction")), [&](std::int64_t i) {
-                       return positions[static_cast<std::size_t>(i / width)] * width + i % width;
-                     }));
+  context.set_output(
+      0, scatter(context, data, updates, scatter_reduction(context.string("reduction")),
+                 [&](std::int64_t i) { return positions[static_cast<std::size_t>(i / width)] * width + i % width; }));
 }
 
 }  // namespace

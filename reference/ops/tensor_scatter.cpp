@@ -27,7 +27,7 @@ void tensor_scatter(KernelContext& context) {
     require(start >= 0 && (is_circular || start <= to.length - from.length), "the update exceeds the end of the cache");
     if (is_circular && to.length > 0) start %= to.length;
   }
-  context.set_output(0, scatter(cache, update, ScatterReduction::none, [&](std::int64_t i) {
+  context.set_output(0, scatter(context, cache, update, ScatterReduction::none, [&](std::int64_t i) {
                        const std::int64_t inner = i % to.inner, sequence = i / to.inner % from.length;
                        const std::int64_t outer = i / to.inner / from.length;
                        const auto batch = static_cast<std::size_t>(outer / (to.outer / cache.dim(0)));

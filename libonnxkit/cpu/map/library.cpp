@@ -1,6 +1,7 @@
 #include "libonnxkit/cpu/map/library.h"
 
 #include <cmath>
+#include <limits>
 #include <optional>
 
 #include "libonnxkit/cpu/kernels/kernels.h"
@@ -21,15 +22,27 @@ T sigmoid_of(T x) {
   return 1 / (1 + std::exp(-x));
 }
 
+/// As a power: of -0 it is 0, of the negative infinity the positive one.
+template <class T>
+T root_of(T x) {
+  return x == -std::numeric_limits<T>::infinity() ? -x : std::sqrt(x) + T(0);
+}
+
 template <class T>
 void call_power(void* to, const void* a, const void* b, const void*, std::int64_t count, const std::int64_t* strides) {
   const auto* base = static_cast<const T*>(a);
   const auto* exponent = static_cast<const T*>(b);
   auto* result = static_cast<T*>(to);
-  if (strides[1] == 0 && *exponent == 2) {
-    for (std::int64_t i = 0; i < count; ++i) result[i] = base[i * strides[0]] * base[i * strides[0]];
-    return;
-  }
+  const auto each = [&](auto function) {
+    for (std::int64_t i = 0; i < count; ++i) result[i] = function(base[i * strides[0]]);
+  };
+  const T same = strides[1] == 0 ? *exponent : T(0);
+  if (same == 2) return each([](T x) { return x * x; });
+  if (same == 3) return each([](T x) { return x * x * x; });
+  if (same == 4) return each([](T x) { return (x * x) * (x * x); });
+  if (same == T(0.5)) return each(root_of<T>);
+  if (same == T(-0.5)) return each([](T x) { return 1 / root_of(x); });
+  if (same == -1) return each([](T x) { return 1 / x; });
   for (std::int64_t i = 0; i < count; ++i) result[i] = std::pow(base[i * strides[0]], exponent[i * strides[1]]);
 }
 

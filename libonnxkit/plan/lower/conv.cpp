@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "libonnxkit/base/dtype/dtype.h"
 #include "libonnxkit/plan/convolve.h"
 
@@ -56,18 +58,6 @@ PoolParameters over_axes(const PoolParameters& pool, std::size_t first, std::siz
   add_some(part.pads, pool.pads, first, 0);
   add_some(part.pads, pool.pads, pool.kernel.size() + first, 0);
   return part;
-}
-
-/// Of a volume: in its slices, then along its depth. Greatest numbers and averages of both may be taken one after the other.
-Unlowered lower_volume_pool(LowerCall& call, const PoolParameters& pool) {
-  const Dims out = call.output_dims(0);
-  const View volume = padded_volume(call, call.input(0), 0, 0).view;
-  const View flat = make_volume(call, {out[0], out[1], volume.dims[2], out[3], out[4]});
-  call.emit(pool_step, {slices_of(volume)}, {slices_of(flat)}, over_axes(pool, 1, 2));
-  const View result = make_volume(call, out);
-  call.emit(pool_step, {columns_of(flat)}, {columns_of(result)}, over_axes(pool, 0, 1));
-  call.set_output(0, result);
-  return std::nullopt;
 }
 
 Unlowered lower_volume_conv(LowerCall& call) {
@@ -179,6 +169,66 @@ View pooled_planes(LowerCall& call, const View& all, const PoolParameters& pool,
   return result;
 }
 
+/// [n, c, h, w] pooled, in an order of axes of its own.
+View pooled(LowerCall& call, const View& image, const PoolParameters& pool, const Dims& out) {
+  if (image.type == ElementType::float32 && has_planes(image, out)) return pooled_planes(call, image, pool, out);
+  const View output = make_channels_last(call, out);
+  call.emit(pool_step, {channels_last(call, image)}, {output}, pool);
+  return output;
+}
+
+/// Each number is the one that it was.
+bool keeps_all(const PoolParameters& pool) {
+  const auto are = [](const Dims& dims, std::int64_t wanted) {
+    return std::ranges::all_of(dims, [&](std::int64_t size) { return size == wanted; });
+  };
+  return are(pool.kernel, 1) && are(pool.strides, 1) && are(pool.pads, 0);
+}
+
+/// A volume in row-major order along its depth: what lies in a slice is side by side, as channels.
+View pooled_depth(LowerCall& call, const View& volume, const PoolParameters& pool, const Dims& out) {
+  const auto lines = [](View view) {
+    const std::int64_t slice = view.dims[3] * view.dims[4];
+    view.strides = {view.dims[2] * slice, 1, slice, slice};
+    view.dims = {view.dims[0] * view.dims[1], slice, view.dims[2], 1};
+    return view;
+  };
+  const View result = call.make(volume.type, out);
+  call.emit(pool_step, {lines(volume)}, {lines(result)}, pool);
+  return result;
+}
+
+/// Of a volume: in its slices, then along its depth. Greatest numbers and averages of both may be taken one after the other.
+Unlowered lower_volume_pool(LowerCall& call, const PoolParameters& pool) {
+  const Dims out = call.output_dims(0);
+  const View given = call.input(0);
+  const PoolParameters in_slices = over_axes(pool, 1, 2), in_depth = over_axes(pool, 0, 1);
+  const bool is_simple = given.is_contiguous() && given.type == ElementType::float32;
+  if (is_simple && keeps_all(in_slices)) {
+    call.set_output(0, pooled_depth(call, given, in_depth, out));
+    return std::nullopt;
+  }
+  if (is_simple && keeps_all(in_depth)) {  // slices are images of a channel for each point of the depth
+    const std::int64_t channels = out[1] * out[2];
+    const View image = reshaped(given, {out[0], channels, given.dims[3], given.dims[4]});
+    call.set_output(0, reshaped(pooled(call, image, in_slices, {out[0], channels, out[3], out[4]}), out));
+    return std::nullopt;
+  }
+  const View volume = padded_volume(call, given, 0, 0).view;
+  View flat = volume;
+  if (!keeps_all(in_slices)) {
+    flat = make_volume(call, {out[0], out[1], volume.dims[2], out[3], out[4]});
+    call.emit(pool_step, {slices_of(volume)}, {slices_of(flat)}, in_slices);
+  }
+  View result = flat;
+  if (!keeps_all(in_depth)) {
+    result = make_volume(call, out);
+    call.emit(pool_step, {columns_of(flat)}, {columns_of(result)}, in_depth);
+  }
+  call.set_output(0, result);
+  return std::nullopt;
+}
+
 template <bool is_maximum>
 Unlowered lower_pool(LowerCall& call) {
   const bool has_positions = is_maximum && call.has_output(1);
@@ -199,13 +249,7 @@ Unlowered lower_pool(LowerCall& call) {
   const auto parameters = pool_of<is_maximum>(call, g);
   const View image = is_line ? with_height(call.input(0)) : call.input(0);
   const Dims out = with_height_dims(call.output_dims(0));
-  if (image.type == ElementType::float32 && has_planes(image, out)) {
-    give_image(call, pooled_planes(call, image, parameters, out));
-    return std::nullopt;
-  }
-  const View output = make_channels_last(call, out);
-  call.emit(pool_step, {channels_last(call, image)}, {output}, parameters);
-  give_image(call, output);
+  give_image(call, pooled(call, image, parameters, out));
   return std::nullopt;
 }
 

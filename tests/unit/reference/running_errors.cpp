@@ -74,6 +74,36 @@ TEST_CASE("errors of running totals grow along any axis, and are those of the to
     CHECK(same_content(one[0].samples[i].tensor, two[0].samples[i].tensor));
 }
 
+TEST_CASE("errors of scattered sums and products are those of as many terms as an element takes in") {
+  constexpr std::size_t rows = 300, columns = 8;
+  const std::vector<float> updates = random_numbers(rows * columns, 5);
+  std::vector<float> factors(rows * columns);  // near 1
+  double sums = 0, terms = 0, products = 0;    // mean squares
+  for (std::size_t column = 0; column < columns; ++column) {
+    double sum = 0, product = 1;
+    for (std::size_t row = 0; row < rows; ++row) {
+      const std::size_t at = row * columns + column;
+      factors[at] = 1 + updates[at] / 100;
+      const auto term = static_cast<double>(updates[at]);
+      sum += term, terms += term * term / columns, product *= static_cast<double>(factors[at]);
+    }
+    sums += sum * sum / columns, products += product * product / columns;
+  }
+  const std::vector<float> nothing(columns, 0.0F), ones(columns, 1.0F);
+  const auto found = spreads(
+      "g (float[1, 8] x, float[300, 8] u, float[1, 8] one, float[300, 8] f) => (float[1, 8] y, float[1, 8] z)"
+      "<int64[2] sizes = {300, 8}, int64[2] tuples = {300, 1}> {"
+      " at = ConstantOfShape <value = int64[1] {0}> (sizes)"
+      " y = ScatterElements <axis = 0, reduction = \"add\"> (x, at, u)"
+      " rows = ConstantOfShape <value = int64[1] {0}> (tuples)"
+      " z = ScatterND <reduction = \"mul\"> (one, rows, f) }",
+      {floats({1, columns}, nothing), floats({rows, columns}, updates), floats({1, columns}, ones),
+       floats({rows, columns}, factors)},
+      1);
+  check_size(size_of_errors(found[0], 0, columns), rounding * std::sqrt(rows / 3.0 * sums + rows / 6.0 * terms));
+  check_size(size_of_errors(found[1], 0, columns), rounding * std::sqrt(rows * products));
+}
+
 TEST_CASE("running totals of whole numbers have no errors") {
   std::vector<float> x(64);
   for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i % 7) - 3;
