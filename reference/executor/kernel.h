@@ -94,6 +94,8 @@ class KernelContext : public spec::NodeAttributes {
   bool is_unrounded() const;
   /// The errors that contractions of reals add in a noisy run; null in others, and in nodes on quantized numbers, whose products are exact.
   const Noise* noise() const;
+  /// Each result sums up so many terms: NoiseRule::Length::last_axis takes that in place of the size of the last axis.
+  void sums_over(std::int64_t terms) { summed_ = terms; }
   /// In a run over edges what moves numbers before they are quantized; null in others, and in nodes on constants and sizes.
   const Edges* edges() const;
   /// Of this node in its graph, for keys of random numbers.
@@ -134,6 +136,7 @@ class KernelContext : public spec::NodeAttributes {
   const ir::Node* node_;
   const spec::OpSchema* schema_;
   std::vector<const Value*> inputs_;
+  std::optional<std::int64_t> summed_;  ///< what sums_over said
   Value disturbed_;
   std::vector<Value> outputs_;
 };

@@ -393,7 +393,7 @@ void Run::add_noise(Value& value, const NoiseRule& rule, const KernelContext& co
   const bool becomes_double = tensor.type() == ElementType::float64 && !context.is_on_doubles();
   if (is_noisy_type(tensor.type()) && !becomes_double) {
     const bool has_first = context.has_input(0) && context.value(0).is_tensor();
-    noise_->round_results(threads_, tensor, rule, has_first ? &context.input(0) : nullptr);
+    noise_->round_results(threads_, tensor, rule, has_first ? &context.input(0) : nullptr, context.summed_);
     tensor.mark_rounded();
   } else if (rule.steps && noise_->arithmetic().steps && is_quantized_type(tensor.type())) {
     noise_->shift_steps(tensor);

@@ -147,12 +147,13 @@ Tensor with_errors(ThreadPool& threads, const Tensor& x, std::uint64_t key, doub
   return copy;
 }
 
-std::int64_t terms_of(NoiseRule::Length length, const Tensor& results, const Tensor* input) {
+std::int64_t terms_of(NoiseRule::Length length, const Tensor& results, const Tensor* input,
+                      std::optional<std::int64_t> summed) {
   switch (length) {
     case NoiseRule::Length::reduced:
       return input && results.size() > 0 ? std::max<std::int64_t>(1, input->size() / results.size()) : 1;
     case NoiseRule::Length::last_axis:
-      return results.rank() > 0 ? results.dims().back() : 1;
+      return summed ? *summed : results.rank() > 0 ? results.dims().back() : 1;
     case NoiseRule::Length::image: {
       std::int64_t count = 1;
       for (std::int64_t axis = 2; axis < results.rank(); ++axis) count *= results.dim(axis);
@@ -243,12 +244,12 @@ void Noise::multiply(const Multiplier& with, MatrixView<const double> a, MatrixV
   });
 }
 
-void Noise::round_results(ThreadPool& threads, Tensor& results, const NoiseRule& rule,
-                          const Tensor* first_input) const {
+void Noise::round_results(ThreadPool& threads, Tensor& results, const NoiseRule& rule, const Tensor* first_input,
+                          std::optional<std::int64_t> summed) const {
   const double unit = std::max(arithmetic_.results, unit_roundoff(results.type()));
   const bool is_coarse = unit > arithmetic_.sums;
   if (rule.results == 0 && !(rule.is_product && is_coarse)) return;
-  const double terms = static_cast<double>(terms_of(rule.length, results, first_input));
+  const double terms = static_cast<double>(terms_of(rule.length, results, first_input, summed));
   // The summation itself works in the precision of sums; only what is stored is as coarse as results are.
   const double inner = arithmetic_.sums * (rule.results + (terms > 1 ? std::sqrt(terms) / 3 : 0));
   const double step = amplitude_ * deviation_of_uniform, scale = step * std::hypot(inner, unit);

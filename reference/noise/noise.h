@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "libonnxkit/base/system/thread_pool.h"
@@ -47,8 +48,9 @@ class Noise {
   /// products, here taken as (sum a^2)(sum b^2)/n. `factor` is how many times larger sigma is.
   void multiply(const Multiplier& with, MatrixView<const double> a, MatrixView<const double> b, MatrixView<double> c,
                 bool accumulate, double factor = 1) const;
-  /// Rounding errors of a node's results; numbers that the type holds exactly were not rounded.
-  void round_results(ThreadPool& threads, Tensor& results, const NoiseRule& rule, const Tensor* first_input) const;
+  /// Rounding errors of a node's results; numbers that the type holds exactly were not rounded. `summed`: as KernelContext::sums_over.
+  void round_results(ThreadPool& threads, Tensor& results, const NoiseRule& rule, const Tensor* first_input,
+                     std::optional<std::int64_t> summed) const;
   /// The first input with the relative errors that the rule names; numbers of few bits stay, as sums of them are exact.
   Tensor disturbed(ThreadPool& threads, const Tensor& input, double roundings) const;
   /// An input of float32 as an arithmetic with narrower results stores it; one with results of float32 takes it as it is.

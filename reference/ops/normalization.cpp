@@ -188,8 +188,9 @@ struct NormalizedRows {
   Tensor y, mean, inverse_deviation;
 };
 
-NormalizedRows normalize_rows(const KernelContext& context, const Tensor& x, bool centred) {
+NormalizedRows normalize_rows(KernelContext& context, const Tensor& x, bool centred) {
   const AxisView rows = row_view(context, x);
+  context.sums_over(rows.length);
   const double epsilon = context.real("epsilon");
   NormalizedRows result{context.make_unset(x.type(), x.dims()), context.make(ElementType::float64, {rows.outer}),
                         context.make(ElementType::float64, {rows.outer})};
@@ -256,19 +257,19 @@ void lp(KernelContext& context) {
   const std::int64_t p = context.integer("p", 2);
   require(p == 1 || p == 2, "p must be 1 or 2");
   Tensor y = context.make(x.type(), x.dims());
-  for_each_strided_row<double, double>(context, x, y, normalize_axis(context.integer("axis", -1), x.rank()),
-                                       [p](StridedRow<const double> from, StridedRow<double> to) {
-                                         ExactSum sum;
-                                         for (std::int64_t i = 0; i < from.size(); ++i) {
-                                           if (p == 1)
-                                             sum.add(std::abs(from[i]));
-                                           else
-                                             sum.add_product(from[i], from[i]);
-                                         }
-                                         const double norm = p == 1 ? sum.value() : std::sqrt(sum.value());
-                                         for (std::int64_t i = 0; i < from.size(); ++i)
-                                           to[i] = norm == 0 ? 0 : from[i] / norm;
-                                       });
+  const std::int64_t axis = normalize_axis(context.integer("axis", -1), x.rank());
+  context.sums_over(x.dim(axis));
+  for_each_strided_row<double, double>(context, x, y, axis, [p](StridedRow<const double> from, StridedRow<double> to) {
+    ExactSum sum;
+    for (std::int64_t i = 0; i < from.size(); ++i) {
+      if (p == 1)
+        sum.add(std::abs(from[i]));
+      else
+        sum.add_product(from[i], from[i]);
+    }
+    const double norm = p == 1 ? sum.value() : std::sqrt(sum.value());
+    for (std::int64_t i = 0; i < from.size(); ++i) to[i] = norm == 0 ? 0 : from[i] / norm;
+  });
   context.set_output(0, y);
 }
 

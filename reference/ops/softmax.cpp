@@ -45,6 +45,7 @@ void along_axis_softmax(KernelContext& context) {
   } else if (x.rank() == 0) {
     x = x.reshaped({1});
   }
+  context.sums_over(x.dim(axis));
   Tensor y = context.make_unset(x.type(), x.dims());
   if (x.size() > 0) for_each_strided_row<double, double>(context, x, y, axis, f);
   context.set_output(0, y.reshaped(dims));

@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "reference/kernels/axes.h"
+#include "reference/noise/noise.h"
 #include "reference/numerics/arithmetic.h"
 
 namespace onnxkit::reference {
@@ -120,6 +121,27 @@ std::vector<std::complex<Real>> read_line(const double* x, const AxisView& view,
   return signal;
 }
 
+/// In a noisy run the error of a part of a result, as of a sum of products with the roots.
+class SpectrumError {
+ public:
+  template <class Real>
+  SpectrumError(const Noise* noise, const std::vector<std::complex<Real>>& signal, const Transform& what)
+      : noise_(noise), terms_(what.length) {
+    if (!noise) return;
+    for (const std::complex<Real>& value : signal) squares_ += static_cast<double>(std::norm(value)) / 2;
+    if (what.inverse) squares_ /= static_cast<double>(what.length) * static_cast<double>(what.length);
+  }
+
+  double of(double part, std::uint64_t key) const {
+    return noise_ ? noise_->error_of_sum(key, part, squares_, terms_) : 0;
+  }
+
+ private:
+  const Noise* noise_;
+  std::int64_t terms_;
+  double squares_ = 0;  ///< of the products that make a part
+};
+
 template <class Real>
 void transform_lines(const KernelContext& context, const Tensor& x, Tensor& y, std::int64_t axis,
                      const Transform& what) {
@@ -133,11 +155,15 @@ void transform_lines(const KernelContext& context, const Tensor& x, Tensor& y, s
   context.for_range(to.outer * inner, 1 + (1 << 12) / what.length, [&](std::int64_t first, std::int64_t last) {
     Pace pace(context);
     for (std::int64_t line = first; line < last; ++line) {
-      const auto result = fourier(pace, read_line<Real>(in, from, line, in_parts, what));
+      const auto signal = read_line<Real>(in, from, line, in_parts, what);
+      const auto result = fourier(pace, signal);
+      const SpectrumError error(context.noise(), signal, what);
       for (std::int64_t i = 0; i < to.length; ++i) {
         double* const at = out + ((line / inner * to.length + i) * inner + line % inner) * out_parts;
         at[0] = static_cast<double>(result[static_cast<std::size_t>(i)].real());
         if (out_parts == 2) at[1] = static_cast<double>(result[static_cast<std::size_t>(i)].imag());
+        for (std::int64_t part = 0; part < out_parts; ++part)
+          at[part] += error.of(at[part], static_cast<std::uint64_t>(at + part - out));
       }
     }
   });
@@ -301,8 +327,8 @@ void mel_weight_matrix(KernelContext& context) {
 }  // namespace
 
 void register_spectral(KernelRegistry& registry) {
-  registry.add("DFT", all_versions(), dft, {.noise = noise::terms});
-  registry.add("STFT", all_versions(), stft, {.noise = noise::terms});
+  registry.add("DFT", all_versions(), dft, {.noise = noise::ordinary});
+  registry.add("STFT", all_versions(), stft, {.noise = noise::ordinary});
   registry.add("HannWindow", all_versions(), hann, {.noise = noise::ordinary});
   registry.add("HammingWindow", all_versions(), hamming, {.noise = noise::ordinary});
   registry.add("BlackmanWindow", all_versions(), blackman, {.noise = noise::ordinary});

@@ -104,6 +104,18 @@ TEST_CASE("errors of scattered sums and products are those of as many terms as a
   check_size(size_of_errors(found[1], 0, columns), rounding * std::sqrt(rows * products));
 }
 
+TEST_CASE("errors of Fourier transforms are those of sums over the signal, whatever its axis") {
+  constexpr std::size_t length = 512;
+  const std::vector<float> signal = random_numbers(length, 6);
+  double energy = 0;
+  for (const float number : signal) energy += static_cast<double>(number) * static_cast<double>(number);
+  const auto found =
+      spreads("g (float[1, 512, 1] x) => (float[1, 512, 2] y) { y = DFT (x) }", {floats({1, length, 1}, signal)}, 1);
+  // Of random numbers the mean square of a part is half of the energy.
+  check_size(size_of_errors(found[0], 0, 2 * length),
+             rounding * std::sqrt(length / 3.0 * energy / 2 + length / 6.0 * energy / 2));
+}
+
 TEST_CASE("running totals of whole numbers have no errors") {
   std::vector<float> x(64);
   for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i % 7) - 3;
