@@ -84,7 +84,9 @@ Result<void> place_constants(plan::Plan& plan, Shared& shared) {
 
 bool takes_less(Shared& shared) {
   constexpr int most_halvings = 6;
-  return shared.can_send_more && shared.halvings++ < most_halvings;
+  if (!shared.can_send_more || shared.halvings == most_halvings) return false;
+  ++shared.halvings;
+  return true;
 }
 
 Result<std::unique_ptr<plan::Executable>> ReadyPlan::make(plan::Plan plan, Shared& shared, plan::HostNodes& refused,
