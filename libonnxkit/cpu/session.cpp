@@ -123,10 +123,7 @@ std::vector<Value> ReadyPlan::take_outputs() {
     const plan::Port& port = plan_.outputs[i];
     const plan::Buffer& buffer = plan_.buffers[port.buffer];
     if (buffer.home == Home::slot) {
-      const auto is_same = [&](const plan::Port& other) { return other.buffer == port.buffer; };
-      const bool is_last =
-          std::none_of(plan_.outputs.begin() + static_cast<std::ptrdiff_t>(i) + 1, plan_.outputs.end(), is_same);
-      values.push_back(is_last ? std::move(slots_[buffer.index]) : slots_[buffer.index]);
+      values.push_back(plan::take_slot(plan_, i, slots_));
       continue;
     }
     const std::span<const std::byte> bytes(bases_[port.buffer], buffer.bytes);

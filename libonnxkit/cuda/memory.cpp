@@ -12,10 +12,6 @@ using plan::Home;
 
 namespace {
 
-std::string key_of(std::span<const std::byte> bytes) {
-  return fmt::format("{} {}", static_cast<const void*>(bytes.data()), bytes.size());
-}
-
 Result<void> upload(const Device& device, DevicePointer to, std::span<const std::byte> bytes) {
   if (bytes.empty()) return {};
   return device.driver().check(device.driver()->memcpy_h_to_d(to, bytes.data(), bytes.size()),

@@ -1,8 +1,9 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <memory>
-#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "libonnxkit/cuda/device.h"
@@ -23,7 +24,10 @@ class SharedConstants {
   Memory find(std::span<const std::byte> bytes) const;
 
  private:
-  std::unordered_map<std::string, std::weak_ptr<const DeviceMemory>> by_bytes_;
+  using Key = std::pair<const std::byte*, std::size_t>;  ///< the bytes on the host
+  static Key key_of(std::span<const std::byte> bytes) { return {bytes.data(), bytes.size()}; }
+
+  std::map<Key, std::weak_ptr<const DeviceMemory>> by_bytes_;
 };
 
 /// Where the buffers of a plan lie on the device, and those that the host reads or writes in its memory.

@@ -69,15 +69,19 @@ std::vector<SharedConstants::Memory> constants_there(const plan::Plan& plan, con
   return there;
 }
 
-/// Older plans go before this one begins to send constants.
-Result<void> place_constants(plan::Plan& plan, Shared& shared) {
+/// Older plans go before this one begins to send constants. Of those that they brought it gets what is there, to be held until its memory is made.
+Result<std::vector<SharedConstants::Memory>> place_constants(plan::Plan& plan, Shared& shared) {
+  std::vector<SharedConstants::Memory> there;
   auto places = places_for_constants(shared);
-  while (places && lacks_room(plan, *places) && shared.kept_plans->give_up_oldest())
+  while (places && lacks_room(plan, *places)) {
+    if (there.empty()) there = constants_there(plan, shared);
+    if (!shared.kept_plans->give_up_oldest()) break;
     places = places_for_constants(shared);
+  }
   if (!places) return places.error();
   stream_constants(plan, *places);
   shared.can_send_more = keeps_much(plan, *places);
-  return {};
+  return there;
 }
 
 }  // namespace
@@ -102,8 +106,8 @@ Result<std::unique_ptr<plan::Executable>> ReadyPlan::make(plan::Plan plan, Share
   if (has_cudnn) channels_last_images(plan);
   split_reductions(plan);
   if (shared.most_streams > 1) place_side_by_side(plan, shared.most_streams);
-  const std::vector<SharedConstants::Memory> there = constants_there(plan, shared);
-  if (auto placed = place_constants(plan, shared); !placed) return placed.error();
+  const auto there = place_constants(plan, shared);
+  if (!there) return there.error();
   std::vector<Step> once;
   if (has_cudnn) {
     auto padded = pad_channels(plan, shared.precision == Precision::tf32);
@@ -569,7 +573,7 @@ std::vector<Value> ReadyPlan::take_outputs() {
     const plan::Port& port = plan_.outputs[i];
     const plan::Buffer& buffer = plan_.buffers[port.buffer];
     if (buffer.home == Home::slot) {
-      values.push_back(slots_[buffer.index]);
+      values.push_back(plan::take_slot(plan_, i, slots_));
       continue;
     }
     const std::byte* const from = memory_->host()[port.buffer];

@@ -166,6 +166,13 @@ void add_to_key(std::string& key, const Value& value, KeyDetail detail) {
 
 }  // namespace
 
+Value take_slot(const Plan& plan, std::size_t output, std::span<Value> slots) {
+  const std::uint32_t buffer = plan.outputs[output].buffer;
+  Value& value = slots[plan.buffers[buffer].index];
+  const auto later = std::span(plan.outputs).subspan(output + 1);
+  return std::ranges::find(later, buffer, &Port::buffer) == later.end() ? std::move(value) : value;
+}
+
 Planned::Planned(std::shared_ptr<const ir::Model> model, const PlannedOptions& options, bool is_rest)
     : model_(std::move(model)),
       options_(options),

@@ -55,6 +55,9 @@ class Executable {
   virtual Result<std::vector<Value>> run(std::span<const Value> inputs, const PlannedRun& run) = 0;
 };
 
+/// The value of an output that lies in a slot: out of it, unless a later output has it, too.
+Value take_slot(const Plan& plan, std::size_t output, std::span<Value> slots);
+
 struct PlannedOptions {
   exec::LoadOptions load;               ///< with a context and a table
   std::shared_ptr<exec::Backend> host;  ///< folds constants and runs host steps

@@ -64,11 +64,10 @@ class ScatterErrors {
   }
 
   void add_to(std::span<double> results) const {
-    constexpr std::int64_t one_rounding = 3;  // an error of so many terms, without their squares
     for (std::size_t i = 0; i < terms_.size(); ++i) {
       if (terms_[i] == 0) continue;
       results[i] += adds_ ? noise_->error_of_sum(i, results[i], squares_[i], terms_[i] + 1)
-                          : noise_->error_of_sum(i, results[i], 0, one_rounding * terms_[i]);
+                          : noise_->error_of_roundings(i, results[i], terms_[i]);
     }
   }
 

@@ -313,6 +313,11 @@ double Noise::error_of_sum(std::uint64_t key, double sum, double squares, std::i
   return error(key) * std::sqrt(count / 3 * sum * sum + count / 6 * squares);
 }
 
+double Noise::error_of_roundings(std::uint64_t key, double number, std::int64_t count) const {
+  constexpr std::int64_t terms_of_rounding = 3;  // of a sum whose squares do not count
+  return error_of_sum(key, number, 0, terms_of_rounding * count);
+}
+
 // Positions and weights are computed in float32 for float64 elements, too.
 
 double Noise::position(double exact, std::uint64_t key) const {

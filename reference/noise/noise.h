@@ -61,6 +61,8 @@ class Noise {
   double error(std::uint64_t key) const;
   /// That of a sum of so many terms, in any order of summation, as of a product; `squares` is the sum of their squares. A sum that is held exactly has none.
   double error_of_sum(std::uint64_t key, double sum, double squares, std::int64_t terms) const;
+  /// That of so many roundings of a number, none where sums hold it exactly.
+  double error_of_roundings(std::uint64_t key, double number, std::int64_t count) const;
   /// A position that was computed in the precision of sums, and a weight of an interpolation there; positions
   /// that it holds exactly and weights of few bits are exact. The error of a position grows along the axis.
   double position(double exact, std::uint64_t key) const;

@@ -155,8 +155,7 @@ class RunningError {
 
   double with_error(double total, std::uint64_t key) {
     if (!noise_) return total;
-    constexpr std::int64_t one_rounding = 3;  // an error of so many terms, without their squares
-    const double error = noise_->error_of_sum(key, total, 0, one_rounding);
+    const double error = noise_->error_of_roundings(key, total, 1);
     if (error != 0) error_ += is_relative_ ? error / total : error;
     return is_relative_ ? total * (1 + error_) : total + error_;
   }

@@ -2,18 +2,12 @@
 #include <array>
 #include <type_traits>
 
+#include "libonnxkit/cpu/by_width.h"
 #include "libonnxkit/cpu/kernels/grain.h"
 #include "libonnxkit/cpu/step.h"
 
 namespace onnxkit::cpu {
 namespace {
-
-template <bool is_product, class T>
-T taken_in(T total, T number) {
-  using Wrapping = std::conditional_t<std::is_integral_v<T>, std::uint64_t, T>;
-  if constexpr (is_product) return static_cast<T>(static_cast<Wrapping>(total) * static_cast<Wrapping>(number));
-  return static_cast<T>(static_cast<Wrapping>(total) + static_cast<Wrapping>(number));
-}
 
 /// Columns side by side, of rows that lie `stride` apart; the first row is the one to start with.
 template <class T>
@@ -29,12 +23,7 @@ class CumulativeKernel : public Kernel {
       : from_(step.inputs[0]), to_(step.outputs[0]), parameters_(parameters) {}
 
   void run(RunState& state) override {
-    if (from_.type == ElementType::float32)
-      take<float>(state);
-    else if (from_.type == ElementType::float64)
-      take<double>(state);
-    else
-      take<std::int64_t>(state);
+    by_number(from_.type, [&]<class T>(T) { take<T>(state); });
   }
 
  private:
@@ -84,7 +73,8 @@ class CumulativeKernel : public Kernel {
       for (std::int64_t j = 0; j < lines.columns; ++j) {
         Total& total = totals[static_cast<std::size_t>(j)];
         const Total before = total;
-        total = taken_in<is_product>(total, static_cast<Total>(from[j]));
+        const auto number = static_cast<Total>(from[j]);
+        total = is_product ? multiplied(total, number) : added(total, number);
         to[j] = static_cast<T>(parameters_.is_exclusive ? before : total);
       }
     }

@@ -13,12 +13,9 @@ using plan::Combination;
 /// NaN stays, as in maps.
 template <Combination combination, class T>
 T combined_update(T old, T update) {
-  using Wrapping = std::conditional_t<std::is_integral_v<T>, std::uint64_t, T>;
   if constexpr (combination == Combination::replace) return update;
-  if constexpr (combination == Combination::add)
-    return static_cast<T>(static_cast<Wrapping>(old) + static_cast<Wrapping>(update));
-  if constexpr (combination == Combination::multiply)
-    return static_cast<T>(static_cast<Wrapping>(old) * static_cast<Wrapping>(update));
+  if constexpr (combination == Combination::add) return added(old, update);
+  if constexpr (combination == Combination::multiply) return multiplied(old, update);
   // A comparison for each choice, no jump, so that GCC makes vectors of them.
   const T kept = update == update ? old : update;
   if constexpr (combination == Combination::maximum) return update > old ? update : kept;
@@ -54,12 +51,8 @@ class ScatterKernel : public Kernel {
     }
     if (combination_ == Combination::replace)
       by_width(storage_bits(data_.type) / 8, [&]<class T>(T) { scatter<Combination::replace, T>(state); });
-    else if (data_.type == ElementType::float32)
-      combine<float>(state);
-    else if (data_.type == ElementType::float64)
-      combine<double>(state);
     else
-      combine<std::int64_t>(state);
+      by_number(data_.type, [&]<class T>(T) { combine<T>(state); });
   }
 
  private:

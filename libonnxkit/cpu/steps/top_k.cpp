@@ -3,6 +3,7 @@
 #include <bit>
 #include <span>
 
+#include "libonnxkit/cpu/by_width.h"
 #include "libonnxkit/cpu/kernels/kernels.h"
 #include "libonnxkit/cpu/step.h"
 
@@ -151,12 +152,7 @@ class TopKKernel : public Kernel {
       : from_(step.inputs[0]), to_(step.outputs[0]), places_(step.outputs[1]), is_largest_(is_largest) {}
 
   void run(RunState& state) override {
-    if (from_.type == ElementType::float32)
-      select<float>(state);
-    else if (from_.type == ElementType::float64)
-      select<double>(state);
-    else
-      select<std::int64_t>(state);
+    by_number(from_.type, [&]<class T>(T) { select<T>(state); });
   }
 
  private:

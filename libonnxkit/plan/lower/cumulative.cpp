@@ -4,8 +4,6 @@
 namespace onnxkit::plan {
 namespace {
 
-using Number = Expression::Number;
-
 View reversed(const View& view, std::size_t axis) {
   return sliced(view, axis, view.dims[axis] - 1, -1, view.dims[axis]);
 }
@@ -89,17 +87,7 @@ Unlowered lower_cumulative(LowerCall& call) {
   parameters.is_exclusive = call.integer("exclusive") != 0;
   parameters.is_reverse = call.integer("reverse") != 0;
   const View x = stored_as(call, given, wide_type(given.type));
-  const View totals = totals_along(call, x, counted_axis(stated->front(), x.rank()), parameters);
-  const ElementType stored = LowerCall::stored_type(call.output_type(0));
-  if (totals.type == stored) {
-    give(call, totals);
-    return std::nullopt;
-  }
-  Expression e;
-  const Lane lane = lane_of(totals.type);
-  const Number whole = e.input(0, lane);
-  e.convert(is_16_bit_real(stored) ? e.round_to(whole, stored) : whole, lane_of(stored));
-  give(call, mapped(call, e, {totals}, stored, totals.dims));
+  give(call, totals_along(call, x, counted_axis(stated->front(), x.rank()), parameters));
   return std::nullopt;
 }
 
