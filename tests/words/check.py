@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Fails on phrases of tests/words/banned.txt in messages, help texts and docs, and on lines of docs beyond 120 characters.
+"""Fails on phrases of tests/words/banned.txt in messages, help texts and docs, and on lines of docs beyond 120 characters,
+and on headings of docs so long that they hold the paragraph behind them.
 
     tests/words/check.py [FILE ...]      default: all tracked sources, adapters and docs
 
@@ -15,8 +16,10 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 MOST = 120
+MOST_OF_HEADING = 100
 LITERAL = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
 COMMENT = re.compile(r"^\s*(//|#include)")
+HEADING = re.compile(r"#{1,6} ")
 SPAN = re.compile(r"`[^`]*`|\]\([^)]*\)")
 # The specification's own words, and pages whose text other tools write.
 SKIPPED = re.compile(r"libonnxkit/spec/table/|docs/opset-refusals\.md|docs/results/|build/")
@@ -74,6 +77,8 @@ def faults(path):
     if path.suffix == ".md":
         pieces = [(number, SPAN.sub("", line)) for number, line in page_lines(text)]
         for number, line in page_lines(text):
+            if HEADING.match(line) and len(line) > MOST_OF_HEADING:
+                yield f"{name}:{number}: a heading of {len(line)} characters, {MOST_OF_HEADING} are allowed"
             if len(line) > MOST and not line.lstrip().startswith("|") and " " in line.strip()[:MOST]:
                 yield f"{name}:{number}: {len(line)} characters, {MOST} are allowed"
     elif path.suffix == ".py":
