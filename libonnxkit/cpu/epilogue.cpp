@@ -45,9 +45,10 @@ struct Storing {
  private:
   bool add(std::size_t input, const View& view) {
     if (view.type != ElementType::float32) return false;
-    const bool is_row = view.strides[0] == 0 && view.strides[1] == 1;
+    const bool is_side_by_side = view.strides[1] == 1 || view.dims[1] == 1;
+    const bool is_row = view.strides[0] == 0 && is_side_by_side;
     if (is_row && !bias && !residual) return bias = input, true;
-    if (view.strides[1] == 1 && !residual) return residual = input, true;
+    if (is_side_by_side && !residual) return residual = input, true;
     return false;
   }
 };

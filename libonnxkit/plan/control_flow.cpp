@@ -13,6 +13,7 @@
 #include "libonnxkit/ir/uses.h"
 #include "libonnxkit/plan/compose.h"
 #include "libonnxkit/plan/draws.h"
+#include "libonnxkit/plan/integer_in.h"
 #include "libonnxkit/plan/lowerer.h"
 #include "libonnxkit/plan/rewriting.h"
 #include "libonnxkit/wire/values/tensor_proto.h"
@@ -90,16 +91,6 @@ ir::Model body_model(const ir::Model& model, const ir::Graph& body) {
 }
 
 Error kernel_error(const char* message) { return make_error("kernel", message); }
-
-std::optional<std::int64_t> integer_in(const Value& value) {
-  if (!value.is_tensor() || value.tensor.size() != 1) return std::nullopt;
-  const Domain domain = domain_of(value.tensor.type());
-  if (domain == Domain::boolean) return to_reals(value.tensor)[0] != 0 ? 1 : 0;
-  if (domain != Domain::integer) return std::nullopt;
-  std::int64_t number = 0;
-  decode(value.tensor.type(), value.tensor.bytes(), std::span(&number, 1));
-  return number;
-}
 
 /// The iteration number or the condition, of one axis where the body declares one.
 Value scalar_for(const ir::ValueInfo& input, ElementType type, std::int64_t value) {

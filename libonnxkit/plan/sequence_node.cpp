@@ -3,24 +3,15 @@
 #include <algorithm>
 #include <utility>
 
-#include "libonnxkit/base/dtype/dtype.h"
+#include "libonnxkit/plan/integer_in.h"
 #include "libonnxkit/plan/subject.h"
 
 namespace onnxkit::plan {
 namespace {
 
-std::optional<std::int64_t> position_in(const Value& value) {
-  if (!value.is_tensor() || value.tensor.size() != 1) return std::nullopt;
-  const ElementType type = value.tensor.type();
-  if (type != ElementType::int64 && type != ElementType::int32) return std::nullopt;
-  std::int64_t number = 0;
-  decode(type, value.tensor.bytes(), std::span(&number, 1));
-  return number;
-}
-
 /// Negative ones count from the end. Nothing outside of [0, end).
 std::optional<std::ptrdiff_t> counted_position(const Value& value, std::size_t length, std::size_t end) {
-  const auto given = position_in(value);
+  const auto given = integer_in(value);
   if (!given || *given < -static_cast<std::int64_t>(length)) return std::nullopt;
   const std::int64_t counted = *given < 0 ? *given + static_cast<std::int64_t>(length) : *given;
   return counted < static_cast<std::int64_t>(end) ? std::optional(static_cast<std::ptrdiff_t>(counted)) : std::nullopt;

@@ -4,7 +4,7 @@
 #include "libonnxkit/plan/convolve.h"
 
 // ConvTranspose: of every stride-th position along each axis of the output, a phase, only some taps of the filters are summed. So each phase is a
-// convolution of stride 1 by these taps, turned round.
+// convolution of stride 1 by these taps, turned round. Where windows lie side by side along the last axis, its phases are channels of one convolution.
 namespace onnxkit::plan {
 namespace {
 
@@ -91,6 +91,38 @@ View turned_filters(View filters, std::int64_t groups, bool is_line) {
   return filters;
 }
 
+/// Windows along the last axis that lie side by side and fill the output: a number of each channel for each tap.
+bool fills_lines(const Axis& axis) {
+  return axis.kernel == axis.stride && axis.dilation == 1 && axis.begin == 0 && axis.out == axis.in * axis.stride;
+}
+
+/// Such images [..., m, h, w * taps] as [..., taps * m, h, w]. Channels lie side by side, and pixels of a line behind one another.
+View with_taps_as_channels(View image, std::int64_t taps) {
+  image.dims[1] *= taps;
+  image.dims.back() /= taps;
+  image.strides.back() *= taps;
+  return image;
+}
+
+/// The filters [groups, m, c, ..., taps] of these, [groups, taps, m, c, ..., 1].
+View with_taps_in_front(View filters) {
+  filters.dims.insert(filters.dims.begin() + 1, filters.dims.back());
+  filters.strides.insert(filters.strides.begin() + 1, filters.strides.back());
+  filters.dims.back() = 1;
+  return filters;
+}
+
+/// The bias for as many times its channels.
+View repeated_bias(LowerCall& call, const View& bias, std::int64_t times) {
+  const Dims channels = {times * bias.dims[0]};
+  if (const auto numbers = call.constant_reals(2)) {
+    std::vector<float> all;
+    for (std::int64_t i = 0; i < times; ++i) all.insert(all.end(), numbers->begin(), numbers->end());
+    return call.constant(all, channels);
+  }
+  return reshaped_or_copied(call, broadcast_to(bias, Dims{times, bias.dims[0]}), channels);
+}
+
 /// One phase along each axis: which part of the output it writes, by which filters.
 struct Part {
   View output;
@@ -175,7 +207,11 @@ Unlowered unfit_images(LowerCall& call) {
 Unlowered lower_conv_transpose(LowerCall& call) {
   if (const auto reason = unfit_images(call)) return reason;
   const std::size_t rank = call.input_dims(0).size();
-  const std::vector<Axis> axes = axes_of(call);
+  std::vector<Axis> axes = axes_of(call);
+  const std::int64_t groups = call.integer("group", 1);
+  const std::int64_t taps = groups == 1 && fills_lines(axes.back()) ? axes.back().kernel : 1;
+  if (taps > 1)
+    axes.back() = {.in = axes.back().in, .out = axes.back().in, .kernel = 1, .stride = 1, .dilation = 1, .begin = 0};
   std::int64_t parts = 1;
   for (const Axis& axis : axes) {
     // Those of a volume are as many as the planes of the filters in all phases of the depth.
@@ -189,13 +225,18 @@ Unlowered lower_conv_transpose(LowerCall& call) {
   const View output = rank == 5 ? make_volume(call, out) : make_channels_last(call, out);
   write_rest(call, axes, combinations, output);
   Filters filters(call);
-  const std::int64_t groups = call.integer("group", 1);
-  const View turned = turned_filters(filters.all(), groups, rank == 3);
+  View written = output, turned = turned_filters(filters.all(), groups, rank == 3);
+  std::optional<View> bias = bias_of(call);
+  if (taps > 1) {
+    written = with_taps_as_channels(output, taps);
+    turned = with_taps_in_front(turned);
+    if (bias) bias = repeated_bias(call, *bias, taps);
+  }
   const auto write_parts = [&](const auto& convolve) {
     for (const auto& phases : combinations) {
-      Part part = part_of(axes, phases, output, turned);
+      Part part = part_of(axes, phases, written, turned);
       part.convolved.groups = groups;
-      part.convolved.bias = bias_of(call);
+      part.convolved.bias = bias;
       convolve(part);
     }
   };
