@@ -9,6 +9,7 @@
 
 #include "libonnxkit/base/system/thread_pool.h"
 #include "libonnxkit/exec/backend.h"
+#include "libonnxkit/plan/host_node.h"
 #include "libonnxkit/plan/steps.h"
 #include "onnxkit/result.h"
 
@@ -122,6 +123,7 @@ struct Preparation {
   std::uint64_t packed_bytes = 0;           ///< of all that kernels hold so far
   bool packs_anew = false;                  ///< something was packed, not found, so that its pages are in memory
   std::unordered_map<std::string, PackedWeights::Floats> packed_here = {};  ///< what steps of this plan use, by names
+  plan::HostSteps host_steps = plan::HostSteps(plan);
 
   /// What was packed under this name for this plan, or for another one of the session, else what `pack` makes.
   template <class Pack>

@@ -202,7 +202,8 @@ Result<void> ReadyPlan::add_step(Step& step, Chooser& chooser, Stopwatch* stopwa
 }
 
 Result<void> ReadyPlan::add_host_step(const Step& step) {
-  auto node = plan::HostNode::make(plan_, step, *shared_.host, shared_.load);
+  if (!host_steps_) host_steps_.emplace(plan_);
+  auto node = plan::HostNode::make(*host_steps_, step, *shared_.host, shared_.load);
   if (!node) return node.error();
   stretches_.back().host = *std::move(node);
   stretches_.back().host_step = &step;

@@ -7,22 +7,48 @@
 
 namespace onnxkit::plan {
 
-Result<HostNode> HostNode::make(const Plan& plan, const Step& step, exec::Backend& host,
+HostSteps::HostSteps(const Plan& plan) : plan_(plan), last_reads_(plan.slots) {
+  std::uint64_t number = 0;
+  for (std::size_t at = 0; at < plan.steps.size(); ++at) {
+    const Step& step = plan.steps[at];
+    numbers_.push_back(number);
+    number += step.kind == host_step ? 1 : 0;
+    for (std::size_t i = 0; i < step.inputs.size(); ++i) {
+      const Buffer& buffer = plan.buffers[step.inputs[i].buffer];
+      if (buffer.home == Home::slot) last_reads_[buffer.index] = Read{at, i};
+    }
+  }
+  for (const Port& port : plan.outputs) {
+    const Buffer& buffer = plan.buffers[port.buffer];
+    if (buffer.home == Home::slot) last_reads_[buffer.index].reset();
+  }
+}
+
+std::uint64_t HostSteps::number_of(const Step& step) const { return numbers_[index_of(step)]; }
+
+bool HostSteps::is_last_read(const Step& step, std::size_t input) const {
+  const Buffer& buffer = plan_.buffers[step.inputs[input].buffer];
+  if (buffer.home != Home::slot) return false;
+  const auto& last = last_reads_[buffer.index];
+  return last && last->step == index_of(step) && last->input == input;
+}
+
+Result<HostNode> HostNode::make(const HostSteps& steps, const Step& step, exec::Backend& host,
                                 const exec::LoadOptions& options) {
   HostNode node;
   const auto operands_of = [&](const std::vector<View>& views) {
     std::vector<Operand> operands;
     for (const View& view : views) {
-      const Buffer& buffer = plan.buffers[view.buffer];
+      const Buffer& buffer = steps.plan().buffers[view.buffer];
       operands.push_back({view, buffer.home == Home::slot ? std::optional(buffer.index) : std::nullopt});
     }
     return operands;
   };
   node.inputs_ = operands_of(step.inputs);
   node.outputs_ = operands_of(step.outputs);
+  for (std::size_t i = 0; i < node.inputs_.size(); ++i) node.inputs_[i].is_last_read = steps.is_last_read(step, i);
   // By the host steps alone: which others a backend adds must not change what random operators draw.
-  const auto place = plan.steps.begin() + (&step - plan.steps.data());
-  node.seed_ = static_cast<std::uint64_t>(std::ranges::count(plan.steps.begin(), place, host_step, &Step::kind));
+  node.seed_ = steps.number_of(step);
   const auto& parameters = static_cast<const HostParameters&>(*step.parameters);
   for (const ir::ValueInfo& input : parameters.model->graph->inputs)
     node.names_.emplace_back(parameters.model->graph->name_of(input.value));
@@ -52,13 +78,37 @@ Result<Value> HostNode::value_of(std::byte* const* bases, const Value* slots, co
   return Value(*std::move(tensor));
 }
 
-Result<bool> HostNode::run_sequence(std::byte* const* bases, Value* slots) const {
-  std::vector<Value> inputs;
-  for (const Operand& operand : inputs_) {
+namespace {
+
+std::uint64_t bytes_held_by(const Value& value) {
+  std::uint64_t bytes = value.is_tensor() ? value.tensor.bytes().size() : 0;
+  for (const Value& item : value.items) bytes += bytes_held_by(item);
+  return bytes;
+}
+
+std::uint64_t bytes_held_by(std::span<Value* const> values) {
+  std::uint64_t bytes = 0;
+  for (const Value* value : values) bytes += bytes_held_by(*value);
+  return bytes;
+}
+
+}  // namespace
+
+Result<bool> HostNode::run_sequence(std::byte* const* bases, Value* slots, std::uint64_t limit) const {
+  std::vector<Value> held(inputs_.size());
+  std::vector<Value*> inputs;
+  for (std::size_t i = 0; i < inputs_.size(); ++i) {
+    const Operand& operand = inputs_[i];
+    if (operand.slot && (operand.is_last_read || !sequence_->takes_inputs())) {
+      inputs.push_back(&slots[*operand.slot]);
+      continue;
+    }
     auto value = value_of(bases, slots, operand, true);
     if (!value) return value.error();
-    inputs.push_back(*std::move(value));
+    held[i] = *std::move(value);
+    inputs.push_back(&held[i]);
   }
+  if (limit != 0 && sequence_->takes_inputs() && bytes_held_by(inputs) > limit) return false;
   auto result = sequence_->run(inputs);
   const Operand& output = outputs_.front();
   // In plans of doubles the reference widens elements that came as they are declared.
@@ -69,8 +119,15 @@ Result<bool> HostNode::run_sequence(std::byte* const* bases, Value* slots) const
 }
 
 Result<void> HostNode::run(std::byte* const* bases, Value* slots, const exec::RunRequest& request) {
-  if (sequence_ && request.limits.memory == 0 && outputs_.size() == 1) {
-    const auto is_done = run_sequence(bases, slots);
+  auto done = run_node(bases, slots, request);
+  for (const Operand& operand : inputs_)
+    if (operand.slot && operand.is_last_read) slots[*operand.slot] = Value();
+  return done;
+}
+
+Result<void> HostNode::run_node(std::byte* const* bases, Value* slots, const exec::RunRequest& request) {
+  if (sequence_ && outputs_.size() == 1) {
+    const auto is_done = run_sequence(bases, slots, request.limits.memory);
     if (!is_done) return is_done.error();
     if (*is_done) return {};
   }

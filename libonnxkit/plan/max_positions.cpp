@@ -16,6 +16,7 @@ constexpr std::int64_t most_positions = std::int64_t{1} << 23;
 
 /// The number of each element in its channel, -1 in what is around the image.
 View padded_positions(LowerCall& call, const Dims& image, const Dims& padded, const Dims& begin) {
+  call.spend_on_tables(element_count(padded), sizeof(std::int64_t));
   const bool by_columns = call.integer("storage_order") == 1;
   std::vector<std::int64_t> numbers;
   Dims index(image.size(), 0);

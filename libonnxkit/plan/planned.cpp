@@ -173,11 +173,12 @@ Value take_slot(const Plan& plan, std::size_t output, std::span<Value> slots) {
   return std::ranges::find(later, buffer, &Port::buffer) == later.end() ? std::move(value) : value;
 }
 
-Planned::Planned(std::shared_ptr<const ir::Model> model, const PlannedOptions& options, bool is_rest)
+Planned::Planned(std::shared_ptr<const ir::Model> model, const PlannedOptions& options, std::size_t rests_before)
     : model_(std::move(model)),
       options_(options),
       kept_plans_(options.kept_plans ? options.kept_plans : std::make_shared<KeptPlans>()),
-      is_rest_(is_rest) {
+      rests_before_(rests_before),
+      is_rest_(rests_before > 0) {
   kept_plans_->add(*this);
   if (is_rest_ || options_.fault) generics_.give_up();
 }
@@ -233,6 +234,8 @@ BuildOptions Planned::build_options(const PlannedRun& run) const {
   build_options.table = load.table;
   build_options.takes = options_.takes;
   build_options.fault = options_.fault;
+  if (rests_before_ == most_rests)
+    build_options.fault = fmt::format("{} plans behind sizes that only the run tells come before", most_rests);
   if (!is_rest_) build_options.original = options_.original.get();
   build_options.passes = options_.passes;
   build_options.without_passes = options_.without_passes;
@@ -273,7 +276,7 @@ Result<Planned::Entry> Planned::make_entry(const std::vector<NamedValue>& given,
     kept_plans_->give_up_beyond(run.request.limits.memory, memory_bytes(*built));
     Entry entry;
     if (!*generic) entry.alone = sizes_of(inputs);
-    if (built->rest) entry.rest = std::make_unique<Planned>(built->rest, options_, true);
+    if (built->rest) entry.rest = std::make_unique<Planned>(built->rest, options_, rests_before_ + 1);
     plan_bodies(*built, options_);
     if (auto more = run.may_go_on(); !more) return more.error();
     const std::size_t known = refused.size();

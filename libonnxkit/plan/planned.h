@@ -87,7 +87,8 @@ struct PlannedOptions {
 /// A model and the plans for the sizes that it was run with. The options outlive it.
 class Planned {
  public:
-  Planned(std::shared_ptr<const ir::Model> model, const PlannedOptions& options, bool is_rest = false);
+  /// `rests_before`: how many plans run before it, of whose model it is the rest.
+  Planned(std::shared_ptr<const ir::Model> model, const PlannedOptions& options, std::size_t rests_before = 0);
   Planned(const Planned&) = delete;
   Planned& operator=(const Planned&) = delete;
   ~Planned() { kept_plans_->remove(*this); }
@@ -113,6 +114,8 @@ class Planned {
 
  private:
   static constexpr std::size_t most_plans = 8;
+  /// One behind the other, each with a copy of what is left of the model; the rest behind them runs on the host.
+  static constexpr std::size_t most_rests = 64;
   struct Entry {
     std::string key;
     std::unique_ptr<Executable> ready;
@@ -135,6 +138,7 @@ class Planned {
   std::shared_ptr<const ir::Model> model_;
   const PlannedOptions& options_;
   std::shared_ptr<KeptPlans> kept_plans_;
+  std::size_t rests_before_;
   bool is_rest_;
   std::size_t made_ = 0, quick_made_ = 0;
   std::list<Entry> entries_;  ///< the last used first

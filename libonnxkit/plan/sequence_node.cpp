@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "libonnxkit/ir/uses.h"
 #include "libonnxkit/plan/integer_in.h"
 #include "libonnxkit/plan/subject.h"
+#include "libonnxkit/wire/values/tensor_proto.h"
 
 namespace onnxkit::plan {
 namespace {
@@ -26,14 +28,14 @@ bool takes(const Value& sequence, const Value& element) {
   return type == ElementType::undefined || type == element.tensor.type();
 }
 
-std::optional<Value> inserted(std::span<Value> inputs) {
-  Value& sequence = inputs[0];
+std::optional<Value> inserted(std::span<Value* const> inputs) {
+  Value& sequence = *inputs[0];
   const std::size_t length = sequence.items.size();
-  if (!takes(sequence, inputs[1])) return std::nullopt;
-  const auto at = inputs.size() > 2 ? counted_position(inputs[2], length, length + 1)
+  if (!takes(sequence, *inputs[1])) return std::nullopt;
+  const auto at = inputs.size() > 2 ? counted_position(*inputs[2], length, length + 1)
                                     : std::optional(static_cast<std::ptrdiff_t>(length));
   if (!at) return std::nullopt;
-  sequence.items.insert(sequence.items.begin() + *at, std::move(inputs[1]));
+  sequence.items.insert(sequence.items.begin() + *at, std::move(*inputs[1]));
   return std::move(sequence);
 }
 
@@ -44,27 +46,56 @@ std::optional<Value> length_of(const Value& sequence) {
   return tensor ? std::optional<Value>(*std::move(tensor)) : std::nullopt;
 }
 
+/// A constant of one element.
+std::optional<Value> constant_position(const ir::InitializerTable& constants, ir::ValueId id) {
+  const ir::Tensor* stored = constants.find(id);
+  if (!stored || !std::all_of(stored->dims.begin(), stored->dims.end(), [](std::int64_t size) { return size == 1; }))
+    return std::nullopt;
+  auto tensor = wire::tensor_of(*stored);
+  return tensor ? std::optional<Value>(*std::move(tensor)) : std::nullopt;
+}
+
 }  // namespace
 
 std::optional<SequenceNode> SequenceNode::of(const ir::Model& model) {
   if (!model.graph || model.graph->nodes.size() != 1) return std::nullopt;
-  const ir::Node& node = model.graph->nodes.front();
-  const bool has_all =
-      std::equal(node.inputs.begin(), node.inputs.end(), model.graph->inputs.begin(), model.graph->inputs.end(),
-                 [](ir::ValueId id, const ir::ValueInfo& input) { return id == input.value; });
-  if (!has_all || node.inputs.empty()) return std::nullopt;
-  if (Subject::is_op(node, "SequenceInsert") && node.inputs.size() > 1) return SequenceNode(Operator::insert);
-  if (Subject::is_op(node, "SequenceAt") && node.inputs.size() == 2) return SequenceNode(Operator::at);
-  if (Subject::is_op(node, "SequenceLength")) return SequenceNode(Operator::length);
-  return std::nullopt;
+  const ir::Graph& graph = *model.graph;
+  const ir::Node& node = graph.nodes.front();
+  std::optional<SequenceNode> made;
+  std::size_t fewest = 1, position = 1;
+  if (Subject::is_op(node, "SequenceInsert")) {
+    made = SequenceNode(Operator::insert);
+    fewest = position = 2;
+  } else if (Subject::is_op(node, "SequenceAt")) {
+    made = SequenceNode(Operator::at);
+    fewest = 2;
+  } else if (Subject::is_op(node, "SequenceLength")) {
+    made = SequenceNode(Operator::length);
+  }
+  if (!made || node.inputs.size() < fewest) return std::nullopt;
+  const ir::InitializerTable constants(graph);
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    if (node.inputs[i] == ir::ValueId::none) break;  // an absent position
+    const auto input = std::ranges::find(graph.inputs, node.inputs[i], &ir::ValueInfo::value);
+    const bool is_input = input != graph.inputs.end();
+    made->places_.push_back(is_input ? std::optional<std::size_t>(input - graph.inputs.begin()) : std::nullopt);
+    if (is_input) continue;
+    auto constant = i == position ? constant_position(constants, node.inputs[i]) : std::nullopt;
+    if (!constant) return std::nullopt;
+    made->position_ = *std::move(constant);
+  }
+  return made->places_.size() < fewest ? std::nullopt : std::move(made);
 }
 
-std::optional<Value> SequenceNode::run(std::span<Value> inputs) const {
-  const Value& sequence = inputs[0];
+std::optional<Value> SequenceNode::run(std::span<Value* const> given) const {
+  Value position = position_;
+  std::vector<Value*> inputs;
+  for (const auto& place : places_) inputs.push_back(place ? given[*place] : &position);
+  const Value& sequence = *inputs[0];
   if (sequence.kind != ValueKind::sequence) return std::nullopt;
   if (op_ == Operator::insert) return inserted(inputs);
   if (op_ == Operator::length) return length_of(sequence);
-  const auto at = counted_position(inputs[1], sequence.items.size(), sequence.items.size());
+  const auto at = counted_position(*inputs[1], sequence.items.size(), sequence.items.size());
   return at ? std::optional(sequence.items[static_cast<std::size_t>(*at)]) : std::nullopt;
 }
 

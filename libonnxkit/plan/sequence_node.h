@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "libonnxkit/ir/model.h"
 #include "onnxkit/value.h"
@@ -12,18 +13,21 @@ namespace onnxkit::plan {
 /// A SequenceInsert, SequenceAt or SequenceLength of a host step. It passes tensors on as they are; the reference would convert all of the sequence.
 class SequenceNode {
  public:
-  /// Of a model of one node whose inputs are the node's; nothing for other operators.
+  /// Of a model of one node whose inputs are the node's, but for a constant position; nothing for others.
   static std::optional<SequenceNode> of(const ir::Model& model);
 
-  /// The result for inputs that own what they hold, some of which it takes; nothing, and nothing taken, for those of which the reference says what is
-  /// wrong.
-  std::optional<Value> run(std::span<Value> inputs) const;
+  /// Whether the result holds what the inputs held, which own it.
+  bool takes_inputs() const { return op_ == Operator::insert; }
+  /// The result for the inputs of the model; nothing, and nothing taken, for those of which the reference says what is wrong.
+  std::optional<Value> run(std::span<Value* const> inputs) const;
 
  private:
   enum class Operator : std::uint8_t { insert, at, length };
   explicit SequenceNode(Operator op) : op_(op) {}
 
   Operator op_;
+  std::vector<std::optional<std::size_t>> places_;  ///< of the node's inputs among the model's; nothing: position_
+  Value position_;
 };
 
 }  // namespace onnxkit::plan

@@ -58,6 +58,8 @@ def attribute(name, value):
         return field(1, name) + field(2, value) + field(20, 1)
     if isinstance(value, str):
         return field(1, name) + field(4, value) + field(20, 3)
+    if isinstance(value, list):
+        return field(1, name) + b"".join(field(8, number) for number in value) + field(20, 7)
     raise TypeError(value)
 
 

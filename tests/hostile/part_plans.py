@@ -126,3 +126,41 @@ def case_many_ports(box, check):
 
         make(box, 1)
         quick(box, check, what, RUN, make)
+
+
+def case_sizes_of_the_run(box, check):
+    def make(box, share):
+        nodes = [node("IsNaN", ["x"], ["is_nan"]), node("Not", ["is_nan"], ["kept"])]
+        nodes += chain(8_000 // share, lambda i, read, written: node("Compress", [read, "kept"], [written], [attribute("axis", 0)]))
+        box.put("m.onnx", model(graph(nodes, [value_info("x", [100])], [value_info(f"v{len(nodes) - 2}", ["k"])])))
+
+    make(box, 1)
+    quick(box, check, "one behind the other", RUN, make)
+
+
+def case_sequences(box, check):
+    def inserted(count):
+        nodes = [node("SequenceEmpty", [], ["q0"])]
+        nodes += [node("SequenceInsert", [f"q{i}", "x"], [f"q{i + 1}"]) for i in range(count)]
+        return graph([*nodes, node("ConcatFromSequence", [f"q{count}"], ["y"], [attribute("axis", 0)])], X, [value_info("y", None)])
+
+    def taken(count):
+        nodes = [node("SplitToSequence", ["x"], ["q"], [attribute("axis", 0)])]
+        nodes += [node("SequenceAt", ["q", f"i{i % 5}"], [f"o{i}"]) for i in range(count)]
+        return graph([*nodes, node("Sum", [f"o{i}" for i in range(count)], ["y"])], [value_info("x", [count])], [value_info("y", None)],
+                     [tensor(f"i{i}", [], i.to_bytes(8, "little"), INT64) for i in range(5)])
+
+    for what, of in (("inserts", inserted), ("elements", taken)):
+        def make(box, share):
+            box.put("m.onnx", model(of(8_000 // share)))
+
+        make(box, 1)
+        quick(box, check, what, RUN, make)
+
+
+def case_positions_of_the_greatest(box, check):
+    count = 16
+    pools = [node("MaxPool", ["x"], [f"y{i}", f"at{i}"], [attribute("kernel_shape", [3, 3]), attribute("strides", [1000, 1000 + i])])
+             for i in range(count)]
+    outputs = [value for i in range(count) for value in (value_info(f"y{i}"), value_info(f"at{i}", element=INT64))]
+    bounded(box, check, "run", model(graph(pools, [value_info("x", [1, 1, 2_800, 2_800])], outputs)), 700 << 20)

@@ -17,7 +17,7 @@ class HostKernel : public Kernel {
 };
 
 Result<std::unique_ptr<Kernel>> make_host(const plan::Step& step, Preparation& preparation) {
-  auto node = plan::HostNode::make(preparation.plan, step, preparation.host, preparation.options);
+  auto node = plan::HostNode::make(preparation.host_steps, step, preparation.host, preparation.options);
   if (!node) return node.error();
   return std::unique_ptr<Kernel>(std::make_unique<HostKernel>(*std::move(node)));
 }

@@ -85,9 +85,26 @@ Unlowered lower_layer_normalization_with_statistics(LowerCall& call) {
   return std::nullopt;
 }
 
+/// Whether scale and bias have a number for each of the elements that are normalized together, in their order.
+bool scales_each_element(LowerCall& call) {
+  const Dims& x = call.input_dims(0);
+  const auto without_leading_ones = [](auto first, auto last) {
+    return Dims(std::find_if(first, last, [](std::int64_t size) { return size != 1; }), last);
+  };
+  const auto axis = static_cast<std::ptrdiff_t>(counted_axis(call.integer("axis", -1), x.size()));
+  const Dims normalized = without_leading_ones(x.begin() + axis, x.end());
+  for (std::size_t i = 1; i < call.input_count(); ++i) {
+    if (!call.has_input(i)) continue;
+    const Dims& weight = call.input_dims(i);
+    if (without_leading_ones(weight.begin(), weight.end()) != normalized) return false;
+  }
+  return true;
+}
+
 template <bool centers>
 Unlowered lower_layer_normalization(LowerCall& call) {
-  if (call.has_output(1) || call.has_output(2)) return lower_layer_normalization_with_statistics<centers>(call);
+  if (call.has_output(1) || call.has_output(2) || !scales_each_element(call))
+    return lower_layer_normalization_with_statistics<centers>(call);
   if (!is_narrow_real(call.input_type(0)) || !is_narrow_real(call.output_type(0)))
     return "only for real numbers of 32 bits and less";
   View view = call.as_real(call.input(0));
@@ -99,9 +116,7 @@ Unlowered lower_layer_normalization(LowerCall& call) {
   std::vector<View> inputs = {reshaped(call.contiguous(view), {rows, columns})};
   for (std::size_t i = 1; i < call.input_count(); ++i) {
     if (!call.has_input(i)) continue;
-    const View& weight = call.input(i);
-    if (weight.size() != columns) return "the scale has another size than the normalized axes";
-    inputs.push_back(reshaped(call.contiguous(call.as_real(weight)), {columns}));
+    inputs.push_back(reshaped(call.contiguous(call.as_real(call.input(i))), {columns}));
   }
   NormalizeParameters parameters;
   parameters.centers = centers;
