@@ -104,8 +104,8 @@ StepCost cost_of(GraphCosts& costs, Traffic& traffic, const std::vector<NodeShar
   if (shares.empty()) return cost;
   cost.operations = 0;
   std::vector<std::size_t> nodes;
-  bool is_whole = true;
-  for (const auto& [n, share] : shares) {
+  bool are_whole = true;
+  for (const auto& [n, share, is_whole] : shares) {
     const ir::Node& node = costs.graph().nodes[n];
     const std::string_view title = ir::title_of(costs.graph(), node);
     cost.nodes.emplace_back(title.empty() ? node.op_type.view() : title);
@@ -113,10 +113,10 @@ StepCost cost_of(GraphCosts& costs, Traffic& traffic, const std::vector<NodeShar
     cost.operations =
         products && cost.operations ? std::optional(*cost.operations + 2 * share * *products) : std::nullopt;
     nodes.push_back(n);
-    is_whole = is_whole && share == 1;
+    are_whole = are_whole && is_whole;
   }
   // Which part of a node's values one of its steps reads and writes only the backend knows.
-  if (is_whole) cost.bytes = traffic.bytes_of(nodes);
+  if (are_whole) cost.bytes = traffic.bytes_of(nodes);
   return cost;
 }
 

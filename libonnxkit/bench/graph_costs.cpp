@@ -29,7 +29,10 @@ GraphCosts::GraphCosts(const ir::Model& model, const spec::OpTable& table, const
   const spec::FunctionIndex functions(model);
   for (const ir::Node& node : graph_.nodes) {
     traits_.push_back(&checker::traits_of(node, model.opset_imports, table));
-    const bool is_counted = info_ && !functions.find(node);  // nobody adds up what bodies of functions multiply
+    // Nobody adds up what bodies multiply, of functions, or of If and loops.
+    const bool has_body = std::any_of(node.attributes.begin(), node.attributes.end(),
+                                      [](const ir::Attribute& attribute) { return attribute.graph() != nullptr; });
+    const bool is_counted = info_ && !has_body && !functions.find(node);
     products_.push_back(is_counted ? checker::multiply_adds(*traits_.back(), node, *info_, inferred_.dims) : ir::Dim());
   }
 }

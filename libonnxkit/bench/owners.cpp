@@ -18,6 +18,7 @@ class Owners {
         uses_(uses),
         owner_(costs.graph().nodes.size(), none),
         helpers_(owner_.size()),
+        is_in_parts_(owner_.size(), false),
         fuses_(steps.size(), false),
         has_contraction_(steps.size(), false) {
     name(steps);
@@ -34,9 +35,10 @@ class Owners {
       const bool is_shared = !helpers_[node].empty();
       double all = steps[owner_[node]].products;
       for (const std::size_t helper : helpers_[node]) all += steps[helper].products;
-      found.nodes[owner_[node]].push_back({node, is_shared ? steps[owner_[node]].products / all : 1});
+      const bool is_whole = !is_shared && !is_in_parts_[node];
+      found.nodes[owner_[node]].push_back({node, is_shared ? steps[owner_[node]].products / all : 1, is_whole});
       for (const std::size_t helper : helpers_[node])
-        found.nodes[helper].push_back({node, steps[helper].products / all});
+        found.nodes[helper].push_back({node, steps[helper].products / all, false});
     }
     return found;
   }
@@ -44,16 +46,16 @@ class Owners {
  private:
   static constexpr std::size_t none = static_cast<std::size_t>(-1);
 
-  /// Nodes by their names and by the values that they write.
+  /// Nodes by their names, else by the values that they write.
   std::unordered_map<std::string_view, std::size_t> nodes_by_name() const {
     const ir::Graph& graph = costs_.graph();
     std::unordered_map<std::string_view, std::size_t> by_name;
+    for (std::size_t n = 0; n < graph.nodes.size(); ++n)
+      if (!graph.nodes[n].name.empty()) by_name.emplace(graph.nodes[n].name.view(), n);
     for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
       for (const ir::ValueId id : graph.nodes[n].outputs)
         if (id != ir::ValueId::none) by_name.emplace(graph.name_of(id), n);
     }
-    for (std::size_t n = 0; n < graph.nodes.size(); ++n)
-      if (!graph.nodes[n].name.empty()) by_name.emplace(graph.nodes[n].name.view(), n);
     return by_name;
   }
 
@@ -117,7 +119,10 @@ class Owners {
     for (const std::size_t step : by_claim(steps)) {
       bool is_node = false, any = false;
       for (const std::size_t n : named[step]) {
-        if (!claim(n, step, steps)) continue;
+        if (!claim(n, step, steps)) {
+          is_in_parts_[n] = is_in_parts_[n] || !costs_.is_contraction(n);
+          continue;
+        }
         const ir::Node& node = graph.nodes[n];
         any = true;
         is_node = is_node || steps[step].op == node.op_type.view() || steps[step].op == ir::qualified_op(node);
@@ -237,6 +242,7 @@ class Owners {
   const ir::Uses& uses_;
   std::vector<std::size_t> owner_;
   std::vector<std::vector<std::size_t>> helpers_;  ///< by node: further steps that multiply for it
+  std::vector<bool> is_in_parts_;                  ///< by node: no product, and several steps are named after it
   std::vector<bool> fuses_, has_contraction_;
 };
 

@@ -13,6 +13,7 @@ namespace onnxkit::benching {
 struct NodeShare {
   std::size_t node = 0;
   double share = 1;
+  bool is_whole = true;  ///< no other step computes a part of it
 };
 
 struct StepOwners {

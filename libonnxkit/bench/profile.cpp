@@ -8,8 +8,10 @@
 namespace onnxkit::benching {
 namespace {
 
+/// Nothing where the step computes nodes of which the model does not tell how much they multiply.
 std::optional<double> floor_of(const BenchStep& step, const BenchRoof& roof) {
-  if (!step.operations && !step.bytes) return std::nullopt;
+  const bool may_multiply = !step.operations && !step.nodes.empty();
+  if (may_multiply || (!step.operations && !step.bytes)) return std::nullopt;
   return std::max(step.operations.value_or(0) / roof.operations_per_second,
                   step.bytes.value_or(0) / roof.bytes_per_second);
 }
@@ -32,6 +34,7 @@ BenchProfile profile_of(exec::RunProfile profile, std::vector<StepCost> costs, s
     step.calls = from.calls;
     step.nodes = std::move(costs[i].nodes);
     step.operations = costs[i].operations;
+    if (!step.operations && from.products > 0) step.operations = 2 * from.products;
     step.bytes = costs[i].bytes;
     if (!step.bytes && from.bytes) step.bytes = static_cast<double>(*from.bytes);
     if (from.spans.empty()) continue;

@@ -10,6 +10,7 @@
 
 #include "libonnxkit/base/text/nearest.h"
 #include "libonnxkit/base/text/unknown_name.h"
+#include "libonnxkit/exec/passes_option.h"
 
 namespace onnxkit::exec {
 namespace {
@@ -72,6 +73,9 @@ Result<void> check_options(const BackendDesc& backend, const std::map<std::strin
     if (values.empty() && is_number(option.fallback) && !is_number(value))
       return make_error("unknown-option", fmt::format("the option {} of the backend {} must be a number, not {}", name,
                                                       backend.name, quote(value)));
+    if (name == without_pass_option && !backend.capabilities.passes.empty()) {
+      if (auto passes = passes_named(value, backend.capabilities.passes); !passes) return passes.error();
+    }
   }
   return {};
 }

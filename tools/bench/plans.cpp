@@ -29,6 +29,7 @@ Result<void> set_batch(const Model& model, std::int64_t batch, Model& declared,
       if (open.error().diagnostic.code == "usage") refusal = open.error();  // it declares a size
       continue;
     }
+    if (open->contains(name + "[0]")) continue;  // no tensor of a known rank
     is_taken = true;
     const auto contradicted = [&](const std::string& dim) {
       return make_error("usage",

@@ -15,6 +15,7 @@
 #include "tools/options/inference.h"
 #include "tools/options/limits.h"
 #include "tools/options/sides.h"
+#include "tools/options/workers.h"
 #include "tools/progress.h"
 #include "tools/report/inspect/inspect.h"
 #include "tools/report/inspect/marks.h"
@@ -109,7 +110,8 @@ Result<std::string> describe_plan(const InspectArguments& arguments) {
   if (!model) return model.error();
   auto backend = parse_backend(arguments.backend);
   if (!backend) return backend.error();
-  auto context = Context::make({.schemas = arguments.inference.schemas});
+  // With the backends that make no plan, which are told so.
+  auto context = Context::make({.schemas = arguments.inference.schemas, .workers = worker_settings({})});
   if (!context) return context.error();
   auto dims = declare_dims(*model, arguments.inference.dims, DeclaredSizes::keep);
   if (!dims) return dims.error();

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -110,6 +112,13 @@ class BenchComparing {
   BenchComparing(const std::vector<Benchmark>& before, const std::vector<Benchmark>& after, double most)
       : before_(before), after_(after), sides_before_(before), sides_after_(after) {
     comparison_.most = most;
+    std::map<std::string, const Benchmark*> first;
+    for (const auto* report : {&before, &after}) {
+      for (const Benchmark& one : *report) {
+        const auto [known, is_new] = first.emplace(setting_of(one), &one);
+        if (!is_new && !is_same_setting(*known->second, one)) several_inputs_.insert(known->first);
+      }
+    }
   }
 
   BenchComparison run() && {
@@ -127,17 +136,27 @@ class BenchComparing {
                        [&](const Benchmark& one) { return has_failed_whole(one) && is_same_setting(one, setting); });
   }
 
+  /// A setting that was measured with inputs of several types says which they were.
+  void add_change(const Benchmark& of, BenchChange change) {
+    if (several_inputs_.contains(setting_of(of))) {
+      for (const BenchInput& input : of.report.input_types)
+        change.remark += std::string(change.remark.empty() ? "" : ", ") + "input " + quote(input.name) + " " +
+                         without_controls(input.type);
+    }
+    comparison_.changes.push_back(std::move(change));
+  }
+
   void add_side(const Benchmark& now, const BenchSideReport& side) {
     const auto [then, old] = sides_before_.find(now, side);
     if (!old && fails_in(before_, now)) {
       BenchChange change = bench_whole_change(now, side.label, "failed before");
       if (bench_is_wrong(side)) change.remark = bench_verdict_text(side) + ", " + change.remark;
       if (!side.rounds.empty()) change.after = side.wall.median;
-      comparison_.changes.push_back(std::move(change));
+      add_change(now, std::move(change));
     } else if (!old) {
       comparison_.only_after.push_back(setting_of(now) + ", " + without_controls(side.label));
     } else {
-      comparison_.changes.push_back(bench_change(now, *old, side, comparison_.most));
+      add_change(now, bench_change(now, *old, side, comparison_.most));
       add_differences(then->report, now.report, comparison_.differences);
       add_disturbances(then->report, "before", comparison_.disturbances);
       add_disturbances(now.report, "now", comparison_.disturbances);
@@ -157,7 +176,7 @@ class BenchComparing {
         change.is_worse = !bench_is_wrong(old);
         if (!change.is_worse) change.remark += ", " + bench_verdict_text(old) + " before";
         if (!old.rounds.empty()) change.before = old.wall.median;
-        comparison_.changes.push_back(std::move(change));
+        add_change(then, std::move(change));
       }
     }
     if (was_there) return;
@@ -181,6 +200,7 @@ class BenchComparing {
 
   const std::vector<Benchmark>&before_, &after_;
   const BenchSides sides_before_, sides_after_;
+  std::set<std::string> several_inputs_;  ///< settings
   BenchComparison comparison_;
 };
 
