@@ -62,7 +62,7 @@ class Owners {
   using NodesOfSteps = std::vector<std::vector<std::size_t>>;
 
   /// Of each step the nodes that it is named after, each once.
-  NodesOfSteps named_nodes(std::span<const exec::StepTime> steps) const {
+  NodesOfSteps named_nodes(std::span<const exec::StepTime> steps) {
     const auto by_name = nodes_by_name();
     NodesOfSteps named(steps.size());
     for (std::size_t step = 0; step < steps.size(); ++step) {
@@ -73,12 +73,26 @@ class Owners {
         if (std::find(nodes.begin(), nodes.end(), found->second) == nodes.end()) nodes.push_back(found->second);
       }
     }
+    find_parts(named, steps);
     leave_to_others(named, [&](std::size_t step) { return only_product(steps[step], named[step]); });
     leave_to_others(named, [&](std::size_t step) {
       const bool is_one = named[step].size() == 1 && !costs_.is_contraction(named[step].front());
       return is_one ? named[step].front() : none;
     });
     return named;
+  }
+
+  /// Nodes that steps write together, each of which tells its bytes: as the copies of a Concat.
+  void find_parts(const NodesOfSteps& named, std::span<const exec::StepTime> steps) {
+    std::vector<std::size_t> telling(owner_.size(), 0), all(owner_.size(), 0);
+    for (std::size_t step = 0; step < named.size(); ++step) {
+      for (const std::size_t node : named[step]) {
+        ++all[node];
+        if (steps[step].bytes) ++telling[node];
+      }
+    }
+    for (std::size_t node = 0; node < owner_.size(); ++node)
+      is_in_parts_[node] = all[node] > 1 && telling[node] == all[node] && !costs_.is_contraction(node);
   }
 
   /// The only product of a step that multiplies.
@@ -119,10 +133,7 @@ class Owners {
     for (const std::size_t step : by_claim(steps)) {
       bool is_node = false, any = false;
       for (const std::size_t n : named[step]) {
-        if (!claim(n, step, steps)) {
-          is_in_parts_[n] = is_in_parts_[n] || !costs_.is_contraction(n);
-          continue;
-        }
+        if (!claim(n, step, steps)) continue;
         const ir::Node& node = graph.nodes[n];
         any = true;
         is_node = is_node || steps[step].op == node.op_type.view() || steps[step].op == ir::qualified_op(node);
@@ -242,7 +253,7 @@ class Owners {
   const ir::Uses& uses_;
   std::vector<std::size_t> owner_;
   std::vector<std::vector<std::size_t>> helpers_;  ///< by node: further steps that multiply for it
-  std::vector<bool> is_in_parts_;                  ///< by node: no product, and several steps are named after it
+  std::vector<bool> is_in_parts_;                  ///< by node: find_parts()
   std::vector<bool> fuses_, has_contraction_;
 };
 

@@ -97,6 +97,38 @@ TEST_CASE("steps that multiply for one node share its work as they divide the pr
   CHECK(found[2].operations == 0.25 * 2 * 144 * 27);
 }
 
+TEST_CASE("steps that write parts of one node tell their bytes themselves") {
+  exec::StepTime written = step("r + join", "map", {"r", "join"}), copied = step("join", "copy", {"join"});
+  const auto join = [&] {
+    return costs("g (float[4] a, float[4] b) => (float[8] y) { [r] c = Relu (a) [join] y = Concat <axis = 0> (c, b) }",
+                 {{"a", floats({4}, {1, 2, 3, 4})}, {"b", floats({4}, {1, 2, 3, 4})}}, {written, copied});
+  };
+  CHECK(join()[1].bytes == 4 * 2 * 8);
+  written.bytes = copied.bytes = 32;
+  CHECK(!join()[1].bytes);
+}
+
+TEST_CASE("a step is that of the node of its name, not of the node that writes a value of that name") {
+  const auto found =
+      costs("g (float[2, 3] x, float[3, 4] w) => (float[2, 4] a) { [a] b = Relu (x) [b] a = MatMul (b, w) }",
+            {{"x", floats({2, 3}, std::vector<float>(6))}, {"w", floats({3, 4}, std::vector<float>(12))}},
+            {step("a", "Relu", {"a"}), step("b", "MatMul", {"b"})});
+  CHECK(found[0].nodes == std::vector<std::string>{"a"});
+  CHECK(found[0].operations == 0);
+  CHECK(found[1].nodes == std::vector<std::string>{"b"});
+  CHECK(found[1].operations == 2 * 24);
+}
+
+TEST_CASE("nobody knows what a loop multiplies") {
+  const auto found = costs(
+      "g (float[2, 2] x) => (float[2, 2] y) <int64 n = {3}, bool c = {1}> {"
+      " [loop] y = Loop (n, c, x) <body = b (int64 i, bool go, float[2, 2] v) => (bool on, float[2, 2] w)"
+      " { on = Identity (go) w = MatMul (v, v) }> }",
+      {{"x", floats({2, 2}, {1, 2, 3, 4})}}, {step("loop", "Loop", {"loop"})});
+  CHECK(found[0].nodes == std::vector<std::string>{"loop"});
+  CHECK(!found[0].operations);
+}
+
 TEST_CASE("a fused step of a quantized model reads and writes what is quantized") {
   const std::string graph =
       "g (float[1, 3, 8, 8] x, int8[4, 3, 3, 3] w) => (float[1, 4, 6, 6] y, float[1, 4, 6, 6] z)"
@@ -318,6 +350,22 @@ TEST_CASE("sizes that only the inputs tell are known") {
   const auto found = costs("g (float[n, m] x) => (float[n, m] y) { y = Neg (x) }",
                            {{"x", floats({2, 3}, std::vector<float>(6))}}, {step("y", "Neg", {"y"})});
   CHECK(found[0].bytes == 48);
+}
+
+TEST_CASE("a step has no floor where it may multiply nobody knows how much") {
+  const BenchRoof roof{.operations_per_second = 100, .bytes_per_second = 10, .threads = 1};
+  exec::RunProfile profile{.steps = {step("a", "MatMul", {}), step("b", "copy", {}), step("c", "product", {})},
+                           .walls = {1}};
+  profile.steps[2].products = 1000;
+  const auto found = benching::profile_of(profile,
+                                          {{.nodes = {"a"}, .operations = {}, .bytes = 20},
+                                           {.nodes = {}, .operations = {}, .bytes = 20},
+                                           {.nodes = {"c"}, .operations = {}, .bytes = 20}},
+                                          roof);
+  CHECK(!found.steps[0].floor);
+  CHECK(found.steps[1].floor == 2);
+  CHECK(found.steps[2].operations == 2000);  // as the backend says
+  CHECK(found.steps[2].floor == 20);
 }
 
 TEST_CASE("the floor of a step is what the machine needs for its arithmetic or its memory") {
