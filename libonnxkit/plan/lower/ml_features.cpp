@@ -1,5 +1,6 @@
 // ai.onnx.ml: what prepares the features of models. The last axis of [N, C] or [C] are the columns.
 #include <algorithm>
+#include <limits>
 
 #include "libonnxkit/plan/compose.h"
 
@@ -116,11 +117,17 @@ Unlowered lower_normalizer(LowerCall& call) {
   if (x.size() == 0 || x.rank() == 0) return "without elements";
   const Lane lane = lane_of(type);
   View terms = x;
-  if (norm == "L2") terms = squared(call, x);
-  if (norm == "L1") {
-    Expression magnitudes;
-    magnitudes.apply(Operation::absolute, magnitudes.input(0, lane));
-    terms = mapped(call, magnitudes, {x}, type, x.dims);
+  if (norm == "L2") {
+    terms = squared(call, x);
+  } else {
+    Expression e;
+    const Number number = e.input(0, lane);
+    if (norm == "L1")
+      e.apply(Operation::absolute, number);
+    else  // a NaN is never the greatest
+      e.apply(Operation::select, e.apply(Operation::is_nan, number),
+              e.constant(lane, -std::numeric_limits<double>::infinity()), number);
+    terms = mapped(call, e, {x}, type, x.dims);
   }
   Dims kept = x.dims;
   kept.back() = 1;

@@ -275,6 +275,8 @@ Unlowered lower_gather(LowerCall& call) {
   }
   const View& positions = call.input(1);
   if (positions.type != ElementType::int64 && positions.type != ElementType::int32) return "positions of another type";
+  // A step that writes nothing does not run, and would not find a position out of range.
+  if (data.size() == 0 && positions.size() != 0) return "without elements";
   Dims outer(data.dims.begin(), data.dims.begin() + static_cast<std::ptrdiff_t>(axis));
   Dims inner(data.dims.begin() + static_cast<std::ptrdiff_t>(axis) + 1, data.dims.end());
   const std::int64_t before = element_count(outer), behind = element_count(inner), count = positions.size();
