@@ -41,16 +41,21 @@ Result<Model> fresh_copy(const Model& model, const DiffOptions& options) {
   return copy;
 }
 
-void set_outputs(ir::Model& model, std::span<const std::string> names) {
+void add_outputs(ir::Model& model, std::span<const std::string> names) {
   ir::Graph& graph = *model.graph;
   const std::vector<std::int32_t> producers = ir::producers(graph);
-  std::vector<ir::ValueInfo> outputs;
   for (const std::string& name : names) {
     const ValueId id = graph.find(name);
-    if (id != ValueId::none && producers[index_of(id)] >= 0) outputs.push_back(ir::declared_value(graph, id));
+    if (id != ValueId::none && producers[index_of(id)] >= 0) graph.outputs.push_back(ir::declared_value(graph, id));
   }
-  graph.outputs = std::move(outputs);
   remove_value_infos(graph);
+}
+
+void set_outputs(ir::Model& model, std::span<const std::string> names) {
+  std::vector<ir::ValueInfo>& outputs = model.graph->outputs;
+  const auto before = static_cast<std::ptrdiff_t>(outputs.size());
+  add_outputs(model, names);
+  outputs.erase(outputs.begin(), outputs.begin() + before);
 }
 
 Way way_to(const ir::Graph& graph, std::span<const std::string> names, const Names& known) {

@@ -14,7 +14,9 @@ namespace onnxkit::diffing {
 /// A copy of the model with the types of all values that inference can tell. Errors: of schema packs.
 Result<Model> fresh_copy(const Model& model, const DiffOptions& options);
 
-/// Makes values of the main graph its only outputs. Names that no node writes are left out.
+/// Makes values of the main graph outputs behind those that it has. Names that no node writes are left out.
+void add_outputs(ir::Model& model, std::span<const std::string> names);
+/// The same, as its only outputs.
 void set_outputs(ir::Model& model, std::span<const std::string> names);
 
 /// The nodes on the way to some values from values named in `known`, from inputs and initializers.

@@ -97,9 +97,7 @@ Result<exec::ModelSource> tapped_source(const Model& model, const RunOptions& op
   copying.context = options.context;
   auto copy = diffing::fresh_copy(model, copying);
   if (!copy) return copy.error();
-  std::vector<std::string> names = running::output_names(model);
-  names.insert(names.end(), options.taps.begin(), options.taps.end());
-  diffing::set_outputs(copy->ir(), names);
+  diffing::add_outputs(copy->ir(), options.taps);
   const auto owned = std::make_shared<const Model>(*std::move(copy));
   return exec::ModelSource{.model = {owned, &owned->ir()}};
 }
