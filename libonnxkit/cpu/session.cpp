@@ -46,6 +46,7 @@ Result<std::unique_ptr<plan::Executable>> ReadyPlan::make(plan::Plan plan, Share
     preparation.packs_anew = false;
     auto kernel = make(step, preparation);
     if (!kernel) return kernel.error();
+    preparation.packed_bytes += (*kernel)->scratch_bytes();
     ready->kernels_.push_back(*std::move(kernel));
     ready->kernel_steps_.push_back(&step);
     ready->release_packed(preparation, step, reads);

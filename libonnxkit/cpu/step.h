@@ -41,6 +41,8 @@ class Kernel {
   Kernel& operator=(const Kernel&) = delete;
   virtual ~Kernel() = default;
   virtual void run(RunState& state) = 0;
+  /// That a run takes beside the plan's values, in proportion to operands that are no constants.
+  virtual std::uint64_t scratch_bytes() const { return 0; }
 };
 
 /// Memory for weights and values: large blocks lie on a boundary of huge pages and ask for them. Not initialised.
@@ -120,7 +122,7 @@ struct Preparation {
   exec::Backend& host;
   const exec::LoadOptions& options;
   std::vector<std::uint32_t> packed_reads;  ///< by buffer: inputs of steps that need it no longer
-  std::uint64_t packed_bytes = 0;           ///< of all that kernels hold so far
+  std::uint64_t packed_bytes = 0;           ///< of all that kernels hold so far, and take while they run
   bool packs_anew = false;                  ///< something was packed, not found, so that its pages are in memory
   std::unordered_map<std::string, PackedWeights::Floats> packed_here = {};  ///< what steps of this plan use, by names
   plan::HostSteps host_steps = plan::HostSteps(plan);

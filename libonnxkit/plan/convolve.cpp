@@ -36,6 +36,7 @@ bool meets_image(const Window& window, std::size_t axis, std::int64_t tap, std::
 
 /// Leaves out the outer taps that see nothing but padding, as those of a dilation larger than the image.
 View without_unused_taps(Filters& all, View filters, Window& window, const View& image, const View& output) {
+  if (!all.are_constant()) return filters;  // which may hold infinities
   const std::size_t axes = window.kernel.size();
   for (std::size_t i = 0; i < axes; ++i) {
     const std::int64_t size = image.dims[i + 2], count = output.dims[i + 2];

@@ -13,6 +13,7 @@ class Filters {
   const View& all() const { return all_; }
   /// A view of them under these sizes, as a step reads it: where it lies, else a constant of its own or a copy.
   View part(const View& view, const Dims& dims);
+  bool are_constant() const { return call_.is_constant(1); }
   /// Constant numbers, of which none is an infinity or NaN.
   bool are_finite();
 

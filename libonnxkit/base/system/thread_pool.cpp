@@ -10,6 +10,7 @@
 #include <mutex>
 #include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "libonnxkit/base/system/cgroup.h"
@@ -57,20 +58,21 @@ bool spin_until(const Condition& condition) {
 
 using Body = std::function<void(std::int64_t, std::int64_t)>;
 
-/// A range in parts of some milliseconds, which grow from small ones, where somebody is to be asked between them.
+/// A range in parts of some milliseconds, which grow from the smallest one, where somebody is to be asked between them.
 void run_body(const Body& body, std::int64_t first, std::int64_t last, std::int64_t grain,
               const std::function<bool()>* is_over) {
   if (!is_over) return body(first, last);
-  constexpr std::int64_t most_parts = 64;
-  constexpr std::chrono::milliseconds enough(2);
-  std::int64_t part = std::max({grain, (last - first) / most_parts, std::int64_t{1}});
+  constexpr std::chrono::microseconds enough(2000);
+  constexpr std::int64_t growth = 8;  // few clocks, which take as long as a small step
+  std::int64_t part = std::max<std::int64_t>(grain, 1);
   while (first < last) {
     if ((*is_over)()) throw ThreadPool::Interrupted();
-    if (last - first <= part) return body(first, last);  // most loops: clocks take as long as a small step
+    if (last - first <= part) return body(first, last);
     const auto start = std::chrono::steady_clock::now();
     const std::int64_t end = first + part;
     body(first, end);
-    if (std::chrono::steady_clock::now() - start < enough) part *= 2;
+    const auto taken = std::chrono::steady_clock::now() - start;
+    if (taken < enough) part = taken < enough / growth ? growth * part : 2 * part;
     first = end;
   }
 }
@@ -101,7 +103,9 @@ struct ThreadPool::State {
 
     void work(std::int64_t thread) {
       inside_loop = true;
+      const auto* const before = std::exchange(watch, is_over_);
       for (std::int64_t i = 0; i < parts_; ++i) work_on((thread + i) % parts_);
+      watch = before;
       inside_loop = false;
     }
 
@@ -210,6 +214,10 @@ ThreadPool::Watch::Watch(std::function<bool()> is_over) : is_over_(std::move(is_
   watch = &is_over_;
 }
 ThreadPool::Watch::~Watch() { watch = before_; }
+
+void ThreadPool::ask_watch() {
+  if (watch && (*watch)()) throw Interrupted();
+}
 
 ThreadPool::Busy::Busy(ThreadPool& pool) : pool_(pool) { ++pool_.state_->busy; }
 ThreadPool::Busy::~Busy() { --pool_.state_->busy; }

@@ -45,6 +45,9 @@ class ThreadPool {
     const std::function<bool()>* before_;
   };
 
+  /// What takes long within one iteration calls it now and then. Throws Interrupted where a Watch of the thread that started the loop says so.
+  static void ask_watch();
+
   /// While one lives, loops follow one another closely: threads stay awake for a fraction of a millisecond after each.
   class Busy {
    public:

@@ -6,7 +6,7 @@
 namespace onnxkit::cpu {
 namespace {
 
-/// One head of one image at a time, heads divided among threads.
+/// One head of one image at a time, or some of its queries, divided among threads.
 class AttentionKernel : public Kernel {
  public:
   AttentionKernel(const plan::Step& step, const plan::AttentionParameters& parameters)
@@ -30,22 +30,40 @@ class AttentionKernel : public Kernel {
   void run(RunState& state) override {
     const std::int64_t heads = to_.dims[1], all = to_.dims[0] * heads;
     const std::int64_t sharing = heads / inputs_[1].dims[1];  // heads with the same keys
-    state.threads->for_range(all, 1, [&](std::int64_t first, std::int64_t last) {
+    const std::int64_t rows = rows_of_part(all, state.threads->threads());
+    const std::int64_t parts = (attention_.queries - 1) / rows + 1;
+    state.threads->for_range(all * parts, 1, [&](std::int64_t first, std::int64_t last) {
       std::vector<float> scratch(static_cast<std::size_t>(attention_scratch_floats(attention_)));
       for (std::int64_t at = first; at < last; ++at) {
-        const std::int64_t image = at / heads, head = at % heads;
+        const std::int64_t image = at / parts / heads, head = at / parts % heads, row = at % parts * rows;
         Attention one = attention_;
-        one.q = place<const float>(state, inputs_[0], image, head);
+        one.q = place<const float>(state, inputs_[0], image, head) + row * one.q_stride;
         one.k = place<const float>(state, inputs_[1], image, head / sharing);
         one.v = place<const float>(state, inputs_[2], image, head / sharing);
-        one.out = place<float>(state, to_, image, head);
-        if (inputs_.size() > 3) one.mask = place<const float>(state, inputs_[3], image, head);
+        one.out = place<float>(state, to_, image, head) + row * one.out_stride;
+        if (inputs_.size() > 3) one.mask = place<const float>(state, inputs_[3], image, head) + row * one.mask_stride;
+        one.queries = std::min(rows, attention_.queries - row);
+        one.causal_offset += row;
         attend(one, scratch.data());
       }
     });
   }
 
  private:
+  /// Queries of one piece of work: those of a head, but for few heads, which threads share, and long ones, between whose parts a run can end. Each
+  /// part packs the keys and values anew, which is little beside its products.
+  std::int64_t rows_of_part(std::int64_t heads, int threads) const {
+    constexpr std::int64_t fewest_rows = 256, block = 32;
+    constexpr double most_work = 1e10;
+    const std::int64_t queries = attention_.queries;
+    const double work = static_cast<double>(queries) * static_cast<double>(attention_.keys) *
+                        static_cast<double>(attention_.depth + attention_.value_depth);
+    const std::int64_t wanted = threads == 1 ? 1 : (4 * std::int64_t{threads} - 1) / heads + 1;
+    const auto parts = std::max(wanted, static_cast<std::int64_t>(std::min(work / most_work, 1e9)) + 1);
+    const std::int64_t rows = std::max((queries - 1) / parts + 1, fewest_rows);
+    return std::min((rows + block - 1) / block * block, std::max<std::int64_t>(queries, 1));
+  }
+
   template <class T>
   static T* place(const RunState& state, const View& view, std::int64_t image, std::int64_t head) {
     return state.at<T>(view) + image * view.strides[0] + head * view.strides[1];

@@ -35,6 +35,11 @@ class ConvolutionKernel : public Kernel {
              epilogue_->bind(state, offsets_));
   }
 
+  std::uint64_t scratch_bytes() const override {
+    if (packed_) return 0;
+    return sizeof(float) * static_cast<std::uint64_t>(packed_weights_floats(convolution_) + filter_.size());
+  }
+
  private:
   View from_, filter_, to_;
   Convolution convolution_;

@@ -110,10 +110,17 @@ class CopyKernel : public Kernel {
     std::int64_t planes = 1;
     for (std::size_t axis = 0; axis < inner; ++axis) planes *= loops_.sizes[axis];
     const std::int64_t plane = loops_.sizes[inner] * loops_.sizes[inner + 1];
-    const std::int64_t rows = loops_.sizes[inner];
+    const std::int64_t rows = loops_.sizes[inner], columns = loops_.sizes[inner + 1];
     if (planes == 1) {
-      state.threads->for_range(rows, std::max<std::int64_t>(16, grain_for(loops_.sizes[inner + 1])),
-                               [&](std::int64_t first, std::int64_t last) { copy_rows(to, from, first, last); });
+      const std::int64_t grain = std::max<std::int64_t>(16, grain_for(columns));
+      if (rows > grain)
+        state.threads->for_range(rows, grain, [&](std::int64_t first, std::int64_t last) {
+          copy_part(to, from, {first, last}, {0, columns});
+        });
+      else
+        state.threads->for_range(columns, grain_for(rows), [&](std::int64_t first, std::int64_t last) {
+          copy_part(to, from, {0, rows}, {first, last});
+        });
       return;
     }
     state.threads->for_range(planes, grain_for(plane), [&](std::int64_t first, std::int64_t last) {
@@ -125,22 +132,25 @@ class CopyKernel : public Kernel {
           to_offset += index * loops_.strides[0][axis];
           from_offset += index * loops_.strides[1][axis];
         }
-        copy_rows(to + to_offset * width_, from + from_offset * width_, 0, rows);
+        copy_part(to + to_offset * width_, from + from_offset * width_, {0, rows}, {0, columns});
       }
     });
   }
 
  private:
-  void copy_rows(std::byte* to, const std::byte* from, std::int64_t first, std::int64_t last) const {
+  struct Range {
+    std::int64_t first, last;
+  };
+  /// Of a plane.
+  void copy_part(std::byte* to, const std::byte* from, Range rows, Range columns) const {
     const std::size_t inner = loops_.sizes.size() - 2;
     const std::int64_t* to_strides = loops_.strides[0].data() + inner;
     const std::int64_t* from_strides = loops_.strides[1].data() + inner;
-    to += first * to_strides[0] * width_;
-    from += first * from_strides[0] * width_;
-    const std::int64_t columns = loops_.sizes[inner + 1];
+    to += (rows.first * to_strides[0] + columns.first * to_strides[1]) * width_;
+    from += (rows.first * from_strides[0] + columns.first * from_strides[1]) * width_;
     by_width(width_, [&]<class T>(T) {
-      copy_plane(reinterpret_cast<T*>(to), reinterpret_cast<const T*>(from), last - first, columns, to_strides,
-                 from_strides);
+      copy_plane(reinterpret_cast<T*>(to), reinterpret_cast<const T*>(from), rows.last - rows.first,
+                 columns.last - columns.first, to_strides, from_strides);
     });
   }
 

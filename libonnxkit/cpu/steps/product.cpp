@@ -72,6 +72,8 @@ class ProductKernel : public Kernel {
     }
   }
 
+  std::uint64_t scratch_bytes() const override { return own_packed_ ? own_packed_->bytes() : 0; }
+
  private:
   std::int64_t offset(const View& view, std::int64_t batch) const { return leading_offset(view, c_.dims, batch); }
 

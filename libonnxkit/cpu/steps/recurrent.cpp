@@ -89,7 +89,9 @@ class RecurrentKernel : public Kernel {
     read_state(state, first_[0], h_);
     if (of_.cell == Cell::lstm) read_state(state, first_[1], c_);
     clear_outputs(state);
+    constexpr std::int64_t between_asks = 64;
     for (std::int64_t at = 0; at < longest_; ++at) {
+      if (at % between_asks == 0) ThreadPool::ask_watch();
       const float* const x = inputs_at(state, at);
       if (of_.cell == Cell::lstm)
         step_lstm(state, x);
@@ -99,6 +101,12 @@ class RecurrentKernel : public Kernel {
         step_rnn(state, x);
       keep(state, at);
     }
+  }
+
+  std::uint64_t scratch_bytes() const override {
+    std::uint64_t bytes = 0;
+    for (const GateWeights& weights : weights_) bytes += weights.is_constant ? 0 : weights.packed->bytes();
+    return bytes;
   }
 
  private:

@@ -39,6 +39,7 @@ void sort_by_bytes(std::vector<Entry<T>>& entries, std::vector<Entry<T>>& room) 
     const auto byte_of = [shift](const Entry<T>& entry) { return entry.key >> shift & 255; };
     std::array<std::size_t, 256> next{};
     for (const auto& entry : entries) ++next[byte_of(entry)];
+    ThreadPool::ask_watch();
     if (next[byte_of(entries[0])] == entries.size()) continue;
     std::size_t before = 0;
     for (std::size_t& count : next) before += std::exchange(count, before);
@@ -148,11 +149,23 @@ class Selection {
 
 class TopKKernel : public Kernel {
  public:
-  TopKKernel(const plan::Step& step, bool is_largest)
-      : from_(step.inputs[0]), to_(step.outputs[0]), places_(step.outputs[1]), is_largest_(is_largest) {}
+  TopKKernel(const plan::Step& step, bool is_largest, int threads)
+      : from_(step.inputs[0]),
+        to_(step.outputs[0]),
+        places_(step.outputs[1]),
+        is_largest_(is_largest),
+        threads_(threads) {}
 
   void run(RunState& state) override {
     by_number(from_.type, [&]<class T>(T) { select<T>(state); });
+  }
+
+  /// At most, where all numbers of a row are candidates.
+  std::uint64_t scratch_bytes() const override {
+    const std::int64_t n = from_.dims.back(), rows = std::min<std::int64_t>(from_.size() / n, threads_);
+    std::uint64_t each = 0;
+    by_number(from_.type, [&]<class T>(T) { each = 2 * sizeof(Entry<T>) + sizeof(std::int64_t); });
+    return each * static_cast<std::uint64_t>(rows * n);
   }
 
  private:
@@ -172,11 +185,13 @@ class TopKKernel : public Kernel {
 
   View from_, to_, places_;
   bool is_largest_;
+  int threads_;
 };
 
-Result<std::unique_ptr<Kernel>> make_top_k(const plan::Step& step, Preparation&) {
+Result<std::unique_ptr<Kernel>> make_top_k(const plan::Step& step, Preparation& preparation) {
   const auto& parameters = static_cast<const plan::TopKParameters&>(*step.parameters);
-  return std::unique_ptr<Kernel>(std::make_unique<TopKKernel>(step, parameters.is_largest));
+  return std::unique_ptr<Kernel>(
+      std::make_unique<TopKKernel>(step, parameters.is_largest, preparation.threads.threads()));
 }
 
 }  // namespace

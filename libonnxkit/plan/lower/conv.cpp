@@ -84,6 +84,7 @@ Unlowered lower_lp_pool(LowerCall& call) {
   Window g = window_geometry(call, *call.integers("kernel_shape"));
   if (is_line) g = with_height(std::move(g));
   const double p = static_cast<double>(call.integer("p", 2));
+  if (p < 1) return "the exponent is not positive";
   View image = is_line ? with_height(call.input(0)) : call.input(0);
   Expression powers;
   const Expression::Number size =

@@ -30,7 +30,7 @@ Unlowered lower_linear_attention(LowerCall& call) {
   if (!q || !v) return "operands of other sizes";
   const std::int64_t batch = q->dims[0], time = q->dims[2], size = q->dims[3], values = v->dims[3];
   const Dims& packed = call.input_dims(Input::keys);
-  if (packed.size() != 3 || packed[2] % size != 0 || packed[2] == 0) return "keys of other sizes";
+  if (packed.size() != 3 || size == 0 || packed[2] % size != 0 || packed[2] == 0) return "keys of other sizes";
   const auto k = heads_of(call, Input::keys, packed[2] / size);
   const bool has_heads = k && states % k->dims[1] == 0 && (heads % states == 0 || states % heads == 0);
   if (!has_heads || k->dims[0] != batch || v->dims[0] != batch || k->dims[2] != time || v->dims[2] != time)

@@ -31,7 +31,8 @@ Unlowered lower_gated_rms_norm(LowerCall& call) {
   const View x = call.as_real(call.input(0)), scale = call.contiguous(call.as_real(call.input(1))),
              gate = call.as_real(call.input(2));
   const std::int64_t size = scale.size();
-  if (x.size() == 0 || scale.rank() != 1 || x.rank() == 0 || x.dims.back() % size != 0 || gate.dims != x.dims)
+  if (x.size() == 0 || size == 0 || scale.rank() != 1 || x.rank() == 0 || x.dims.back() % size != 0 ||
+      gate.dims != x.dims)
     return gates_of_other_sizes;
   const View rows = call.contiguous(reshaped_or_copied(call, x, {x.size() / size, size}));
   const View normalized = call.make(ElementType::float32, rows.dims);

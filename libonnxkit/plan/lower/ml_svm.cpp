@@ -45,7 +45,8 @@ Unlowered read_supports(LowerCall& call, std::int64_t count, Supports& supports)
   if (auto refused = unfit_features(call)) return refused;
   supports = {call.reals("support_vectors").value_or(std::vector<float>()), count, call.input_dims(0).back()};
   const auto held = static_cast<std::int64_t>(supports.numbers.size());
-  if (held % count != 0 || held / count != supports.features) return "support vectors of another length";
+  if (count < 1 || held % count != 0 || held / count != supports.features || supports.features == 0)
+    return "support vectors of another length";
   if (call.input(0).size() / supports.features > most_kernel_values / count) return "too many kernel values";
   return std::nullopt;
 }

@@ -111,6 +111,7 @@ Unlowered lower_global_lp_pool(LowerCall& call) {
   const Lane lane = lane_of(x.type);
   if (lane == Lane::i64 || x.rank() < 3 || x.size() == 0) return "without elements";
   const auto p = static_cast<double>(call.integer("p", 2));
+  if (p < 1) return "the exponent is not positive";
   const auto raised = [&](const View& view, double power, bool is_signed) {
     Expression e;
     Number number = e.input(0, lane);
