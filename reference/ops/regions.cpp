@@ -161,13 +161,13 @@ double pooled_regions(Pace& pace, const double* channel, std::int64_t width, std
                                 row.low_weight * column.high_weight * channel[row.low * width + column.high],
                                 row.high_weight * column.low_weight * channel[row.high * width + column.low],
                                 row.high_weight * column.high_weight * channel[row.high * width + column.high]};
-      if (is_max) {
-        const double most = *std::max_element(std::begin(corners), std::end(corners));
-        total = first ? most : std::max(total, most);
-      } else {
-        total += corners[0] + corners[1] + corners[2] + corners[3];
+      for (const double corner : corners) {
+        if (!is_max)
+          total += corner;
+        else if (first || total < corner || corner != corner)  // NaN is the greatest
+          total = corner;
+        first = false;
       }
-      first = false;
     }
   }
   const auto count = static_cast<double>(std::max<std::size_t>(rows.size() * columns.size(), 1));

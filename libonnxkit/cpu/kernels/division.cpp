@@ -9,6 +9,7 @@ namespace {
 
 /// Rows of a task, at least; those of one that has all columns.
 constexpr int64_t least_rows = 32, enough_rows = 48;
+constexpr int64_t rows_worth_loading = 4;
 /// Products of more panels are faster with fewer rows at a time, so that 14 * 14 pixels make two blocks.
 constexpr int64_t few_panels = 1, wide_block_rows = 192;
 
@@ -32,10 +33,12 @@ Division divide(const ThreadPool& threads, const Isa& isa, int64_t rows, int64_t
   Division division;
   division.row_blocks = blocks_of(rows, panels <= few_panels ? most_block_rows : wide_block_rows);
   division.task_panels = panels;
-  const double products = static_cast<double>(rows) * static_cast<double>(columns) * static_cast<double>(k);
+  // Few rows take as long as more of them, since b is loaded for them alone.
+  const double products =
+      static_cast<double>(std::max(rows, rows_worth_loading)) * static_cast<double>(columns) * static_cast<double>(k);
   if (threads.threads() > 1 && products > 2 * task_products) {
-    const int64_t wanted =
-        std::min<int64_t>(int64_t{4} * threads.threads(), static_cast<int64_t>(products / task_products));
+    int64_t wanted = std::min<int64_t>(int64_t{4} * threads.threads(), static_cast<int64_t>(products / task_products));
+    if (wanted > threads.threads()) wanted = round_to(wanted, threads.threads());
     // Where rows are many, each thread has as many blocks of them, and all columns beside: the next step finds its rows with the same thread.
     if (rows >= wanted * enough_rows) {
       division.row_blocks = round_to(std::max(division.row_blocks, wanted), threads.threads());

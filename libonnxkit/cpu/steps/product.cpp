@@ -31,7 +31,7 @@ std::int64_t leading_offset(const View& view, const Dims& dims, std::int64_t bat
 /// One product for each index of the leading axes.
 class ProductKernel : public Kernel {
  public:
-  ProductKernel(const plan::Step& step, std::unique_ptr<StepEpilogue> epilogue, RightFactor factor)
+  ProductKernel(const plan::Step& step, std::unique_ptr<StepEpilogue> epilogue, RightFactor factor, int threads)
       : a_(step.inputs[0]),
         b_(step.inputs[1]),
         c_(step.outputs[0]),
@@ -45,43 +45,62 @@ class ProductKernel : public Kernel {
                 .k = a_.dims[rank - 1],
                 .n = c_.dims[rank - 1]};
     for (std::size_t axis = 0; axis + 2 < rank; ++axis) batches_ *= c_.dims[axis];
-    if (!factor_.is_ready()) own_packed_.emplace(packed_b_floats(product_.k, product_.n));
+    // Those with other operands bind their epilogue one after the other.
+    const bool has_many = batches_ >= std::int64_t{4} * threads;
+    const int at_once = !factor_.is_ready() && others_.empty() && has_many ? threads : 1;
+    for (int i = 0; i < at_once && !factor_.is_ready(); ++i)
+      own_packed_.emplace_back(packed_b_floats(product_.k, product_.n));
   }
 
   void run(RunState& state) override {
+    const auto at_once = static_cast<std::int64_t>(own_packed_.size());
+    if (at_once < 2) return multiply(state, 0, batches_, own_packed_.empty() ? nullptr : own_packed_.data());
+    state.threads->for_range(at_once, 1, [&](std::int64_t first, std::int64_t last) {
+      for (std::int64_t i = first; i < last; ++i)
+        multiply(state, batches_ * i / at_once, batches_ * (i + 1) / at_once,
+                 &own_packed_[static_cast<std::size_t>(i)]);
+    });
+  }
+
+  std::uint64_t scratch_bytes() const override {
+    return own_packed_.empty() ? 0 : own_packed_.size() * own_packed_.front().bytes();
+  }
+
+ private:
+  /// `packed`: room for b where it is no constant.
+  void multiply(RunState& state, std::int64_t first, std::int64_t last, AlignedFloats* packed) const {
     std::vector<std::int64_t> offsets(others_.size());
     std::int64_t packed_from = -1;
-    for (std::int64_t batch = 0; batch < batches_; ++batch) {
+    for (std::int64_t batch = first; batch < last; ++batch) {
       Product product = product_;
       product.a = state.at<float>(a_) + offset(a_, batch);
       product.c = state.at<float>(c_) + offset(c_, batch);
       for (std::size_t i = 0; i < others_.size(); ++i) offsets[i] = offset(others_[i], batch);
-      if (factor_.is_ready()) {
+      if (packed == nullptr) {
         factor_.give(product);
       } else {
         const std::int64_t from = offset(b_, batch);
         if (from != packed_from) {
           const std::size_t rank = b_.rank();
-          pack_b(own_packed_->data(), state.at<float>(b_) + from, product.k, product.n, b_.strides[rank - 2],
+          pack_b(packed->data(), state.at<float>(b_) + from, product.k, product.n, b_.strides[rank - 2],
                  b_.strides[rank - 1]);
           packed_from = from;
         }
-        product.packed_b = own_packed_->data();
+        product.packed_b = packed->data();
       }
+      ThreadPool::ask_watch();
       cpu::product(*state.threads, product, epilogue_->bind(state, offsets));
     }
   }
 
-  std::uint64_t scratch_bytes() const override { return own_packed_ ? own_packed_->bytes() : 0; }
-
- private:
   std::int64_t offset(const View& view, std::int64_t batch) const { return leading_offset(view, c_.dims, batch); }
 
   View a_, b_, c_;
   std::vector<View> others_;
   std::unique_ptr<StepEpilogue> epilogue_;
-  RightFactor factor_;                       ///< of one constant b
-  std::optional<AlignedFloats> own_packed_;  ///< of another b, while it is used
+  RightFactor factor_;  ///< of one constant b
+  std::vector<AlignedFloats>
+      own_packed_;  ///< of another b, while it is used: one for each batch that is multiplied at once
   Product product_;
   std::int64_t batches_ = 1;
 };
@@ -164,8 +183,8 @@ Result<std::unique_ptr<Kernel>> make_product(const plan::Step& step, Preparation
     return std::unique_ptr<Kernel>(std::make_unique<WideProductKernel<std::int64_t>>(step));
   }
   auto epilogue = product_epilogue(step);
-  return std::unique_ptr<Kernel>(
-      std::make_unique<ProductKernel>(step, *std::move(epilogue), constant_factor(step, preparation)));
+  return std::unique_ptr<Kernel>(std::make_unique<ProductKernel>(
+      step, *std::move(epilogue), constant_factor(step, preparation), preparation.threads.threads()));
 }
 
 }  // namespace
