@@ -71,7 +71,13 @@ class ProductKernel : public Kernel {
   void multiply(RunState& state, std::int64_t first, std::int64_t last, AlignedFloats* packed) const {
     std::vector<std::int64_t> offsets(others_.size());
     std::int64_t packed_from = -1;
+    constexpr double much = 1e7;  // some hundred microseconds
+    const double each = static_cast<double>(product_.m) * static_cast<double>(product_.n) *
+                        static_cast<double>(std::max<std::int64_t>(product_.k, 1));
+    double done = 0;
     for (std::int64_t batch = first; batch < last; ++batch) {
+      if (done > much) ThreadPool::ask_watch(), done = 0;
+      done += each;
       Product product = product_;
       product.a = state.at<float>(a_) + offset(a_, batch);
       product.c = state.at<float>(c_) + offset(c_, batch);
@@ -88,7 +94,6 @@ class ProductKernel : public Kernel {
         }
         product.packed_b = packed->data();
       }
-      ThreadPool::ask_watch();
       cpu::product(*state.threads, product, epilogue_->bind(state, offsets));
     }
   }
