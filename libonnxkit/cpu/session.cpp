@@ -46,7 +46,8 @@ Result<std::unique_ptr<plan::Executable>> ReadyPlan::make(plan::Plan plan, Share
     preparation.packs_anew = false;
     auto kernel = make(step, preparation);
     if (!kernel) return kernel.error();
-    preparation.packed_bytes += (*kernel)->scratch_bytes();
+    ready->held_bytes_ += (*kernel)->held_bytes();
+    ready->scratch_bytes_ = std::max(ready->scratch_bytes_, (*kernel)->scratch_bytes());
     ready->kernels_.push_back(*std::move(kernel));
     ready->kernel_steps_.push_back(&step);
     ready->release_packed(preparation, step, reads);
@@ -141,7 +142,8 @@ void ReadyPlan::drop_values() {
 
 Result<std::vector<Value>> ReadyPlan::run(std::span<const Value> inputs, const plan::PlannedRun& run) {
   const exec::RunRequest& request = run.request;
-  if (auto fits = check_memory(plan_, request.limits.memory, packed_bytes_); !fits) return fits.error();
+  const std::uint64_t of_kernels = packed_bytes_ + held_bytes_ + scratch_bytes_;
+  if (auto fits = check_memory(plan_, request.limits.memory, of_kernels); !fits) return fits.error();
   if (auto made = make_arena(); !made) return made.error();
   // What an error leaves behind.
   const std::unique_ptr<ReadyPlan, void (*)(ReadyPlan*)> values(this, [](ReadyPlan* plan) { plan->drop_values(); });

@@ -23,7 +23,7 @@ class ReadyPlan : public plan::Executable {
   static Result<std::unique_ptr<plan::Executable>> make(plan::Plan plan, Shared& shared, const plan::PlannedRun& run);
 
   const plan::Plan& plan() const override { return plan_; }
-  std::uint64_t bytes() const override { return plan::memory_bytes(plan_); }
+  std::uint64_t bytes() const override { return plan::memory_bytes(plan_) + held_bytes_; }
   std::uint64_t shared_bytes() const override { return packed_bytes_; }
   Result<std::vector<Value>> run(std::span<const Value> inputs, const plan::PlannedRun& run) override;
 
@@ -42,6 +42,8 @@ class ReadyPlan : public plan::Executable {
   std::vector<std::unique_ptr<Kernel>> kernels_;
   std::vector<const plan::Step*> kernel_steps_;  ///< of each kernel
   std::uint64_t packed_bytes_ = 0;               ///< of weights that kernels hold
+  std::uint64_t held_bytes_ = 0;                 ///< of room that they keep for operands of the run
+  std::uint64_t scratch_bytes_ = 0;              ///< the most that one of them takes while it runs
   Block arena_;
   std::vector<std::byte*> bases_;
   std::vector<Value> slots_;

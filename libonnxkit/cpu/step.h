@@ -41,7 +41,9 @@ class Kernel {
   Kernel& operator=(const Kernel&) = delete;
   virtual ~Kernel() = default;
   virtual void run(RunState& state) = 0;
-  /// That a run takes beside the plan's values, in proportion to operands that are no constants.
+  /// That it holds from one run to the next in proportion to operands that are no constants.
+  virtual std::uint64_t held_bytes() const { return 0; }
+  /// That it takes while it runs, in proportion to its operands.
   virtual std::uint64_t scratch_bytes() const { return 0; }
 };
 
@@ -122,7 +124,7 @@ struct Preparation {
   exec::Backend& host;
   const exec::LoadOptions& options;
   std::vector<std::uint32_t> packed_reads;  ///< by buffer: inputs of steps that need it no longer
-  std::uint64_t packed_bytes = 0;           ///< of all that kernels hold so far, and take while they run
+  std::uint64_t packed_bytes = 0;           ///< of all that kernels hold so far
   bool packs_anew = false;                  ///< something was packed, not found, so that its pages are in memory
   std::unordered_map<std::string, PackedWeights::Floats> packed_here = {};  ///< what steps of this plan use, by names
   plan::HostSteps host_steps = plan::HostSteps(plan);

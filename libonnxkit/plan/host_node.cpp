@@ -53,7 +53,7 @@ Result<HostNode> HostNode::make(const HostSteps& steps, const Step& step, exec::
   for (const ir::ValueInfo& input : parameters.model->graph->inputs)
     node.names_.emplace_back(parameters.model->graph->name_of(input.value));
   node.control_ = parameters.control;
-  node.sequence_ = SequenceNode::of(*parameters.model);
+  node.sequence_ = SequenceNode::of(parameters.model);
   if (node.control_) return node;
   exec::LoadOptions load = host_load(options);
   load.kept_bytes = exec::usual_kept_bytes;

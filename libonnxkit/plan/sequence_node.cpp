@@ -46,54 +46,62 @@ std::optional<Value> length_of(const Value& sequence) {
   return tensor ? std::optional<Value>(*std::move(tensor)) : std::nullopt;
 }
 
-/// A constant of one element.
-std::optional<Value> constant_position(const ir::InitializerTable& constants, ir::ValueId id) {
+std::optional<Value> without_one(std::span<Value* const> inputs) {
+  Value& sequence = *inputs[0];
+  const std::size_t length = sequence.items.size();
+  const auto last = length == 0 ? std::nullopt : std::optional(static_cast<std::ptrdiff_t>(length - 1));
+  const auto at = inputs.size() > 1 ? counted_position(*inputs[1], length, length) : last;
+  if (!at) return std::nullopt;
+  sequence.items.erase(sequence.items.begin() + *at);
+  return std::move(sequence);
+}
+
+/// Of numbers in the model's file, which the value keeps.
+std::optional<Value> constant_of(const std::shared_ptr<const ir::Model>& model, const ir::InitializerTable& constants,
+                                 ir::ValueId id) {
   const ir::Tensor* stored = constants.find(id);
-  if (!stored || !std::all_of(stored->dims.begin(), stored->dims.end(), [](std::int64_t size) { return size == 1; }))
-    return std::nullopt;
-  auto tensor = wire::tensor_of(*stored);
+  if (!stored) return std::nullopt;
+  auto tensor = wire::tensor_of(*stored, {.external = {}, .owner = model});
   return tensor ? std::optional<Value>(*std::move(tensor)) : std::nullopt;
 }
 
 }  // namespace
 
-std::optional<SequenceNode> SequenceNode::of(const ir::Model& model) {
-  if (!model.graph || model.graph->nodes.size() != 1) return std::nullopt;
-  const ir::Graph& graph = *model.graph;
+std::optional<SequenceNode> SequenceNode::of(const std::shared_ptr<const ir::Model>& model) {
+  if (!model->graph || model->graph->nodes.size() != 1) return std::nullopt;
+  const ir::Graph& graph = *model->graph;
   const ir::Node& node = graph.nodes.front();
-  std::optional<SequenceNode> made;
-  std::size_t fewest = 1, position = 1;
-  if (Subject::is_op(node, "SequenceInsert")) {
-    made = SequenceNode(Operator::insert);
-    fewest = position = 2;
-  } else if (Subject::is_op(node, "SequenceAt")) {
-    made = SequenceNode(Operator::at);
-    fewest = 2;
-  } else if (Subject::is_op(node, "SequenceLength")) {
-    made = SequenceNode(Operator::length);
-  }
-  if (!made || node.inputs.size() < fewest) return std::nullopt;
+  constexpr std::pair<std::string_view, Operator> operators[] = {{"SequenceInsert", Operator::insert},
+                                                                 {"SequenceErase", Operator::erase},
+                                                                 {"SequenceAt", Operator::at},
+                                                                 {"SequenceLength", Operator::length}};
+  const auto* const known =
+      std::ranges::find_if(operators, [&](const auto& one) { return Subject::is_op(node, one.first); });
+  if (known == std::end(operators)) return std::nullopt;
+  SequenceNode made(known->second);
   const ir::InitializerTable constants(graph);
-  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-    if (node.inputs[i] == ir::ValueId::none) break;  // an absent position
-    const auto input = std::ranges::find(graph.inputs, node.inputs[i], &ir::ValueInfo::value);
+  for (const ir::ValueId id : node.inputs) {
+    if (id == ir::ValueId::none) break;  // an absent position
+    const auto input = std::ranges::find(graph.inputs, id, &ir::ValueInfo::value);
     const bool is_input = input != graph.inputs.end();
-    made->places_.push_back(is_input ? std::optional<std::size_t>(input - graph.inputs.begin()) : std::nullopt);
-    if (is_input) continue;
-    auto constant = i == position ? constant_position(constants, node.inputs[i]) : std::nullopt;
+    auto constant = is_input ? Value() : constant_of(model, constants, id);
     if (!constant) return std::nullopt;
-    made->position_ = *std::move(constant);
+    made.places_.push_back(is_input ? std::optional<std::size_t>(input - graph.inputs.begin()) : std::nullopt);
+    made.constants_.push_back(*std::move(constant));
   }
-  return made->places_.size() < fewest ? std::nullopt : std::move(made);
+  const bool has_two = made.op_ == Operator::insert || made.op_ == Operator::at;
+  const std::size_t fewest = has_two ? 2 : 1;
+  return made.places_.size() < fewest ? std::nullopt : std::optional(std::move(made));
 }
 
 std::optional<Value> SequenceNode::run(std::span<Value* const> given) const {
-  Value position = position_;
+  std::vector<Value> constants = constants_;
   std::vector<Value*> inputs;
-  for (const auto& place : places_) inputs.push_back(place ? given[*place] : &position);
+  for (std::size_t i = 0; i < places_.size(); ++i) inputs.push_back(places_[i] ? given[*places_[i]] : &constants[i]);
   const Value& sequence = *inputs[0];
   if (sequence.kind != ValueKind::sequence) return std::nullopt;
   if (op_ == Operator::insert) return inserted(inputs);
+  if (op_ == Operator::erase) return without_one(inputs);
   if (op_ == Operator::length) return length_of(sequence);
   const auto at = counted_position(*inputs[1], sequence.items.size(), sequence.items.size());
   return at ? std::optional(sequence.items[static_cast<std::size_t>(*at)]) : std::nullopt;

@@ -144,13 +144,23 @@ def case_sequences(box, check):
         nodes += [node("SequenceInsert", [f"q{i}", "x"], [f"q{i + 1}"]) for i in range(count)]
         return graph([*nodes, node("ConcatFromSequence", [f"q{count}"], ["y"], [attribute("axis", 0)])], X, [value_info("y", None)])
 
+    def constants(count):
+        nodes = [node("SequenceEmpty", [], ["q0"])]
+        nodes += [node("SequenceInsert", [f"q{i}", "c"], [f"q{i + 1}"]) for i in range(count)]
+        return graph([*nodes, node("SequenceLength", [f"q{count}"], ["y"])], X, [value_info("y", [], INT64)], [tensor("c", [256], bytes(1024))])
+
+    def erased(count):
+        nodes = [node("SplitToSequence", ["x"], ["q0"], [attribute("axis", 0)])]
+        nodes += [node("SequenceErase", [f"q{i}"], [f"q{i + 1}"]) for i in range(count)]
+        return graph([*nodes, node("SequenceLength", [f"q{count}"], ["y"])], [value_info("x", [count])], [value_info("y", [], INT64)])
+
     def taken(count):
         nodes = [node("SplitToSequence", ["x"], ["q"], [attribute("axis", 0)])]
         nodes += [node("SequenceAt", ["q", f"i{i % 5}"], [f"o{i}"]) for i in range(count)]
         return graph([*nodes, node("Sum", [f"o{i}" for i in range(count)], ["y"])], [value_info("x", [count])], [value_info("y", None)],
                      [tensor(f"i{i}", [], i.to_bytes(8, "little"), INT64) for i in range(5)])
 
-    for what, of in (("inserts", inserted), ("elements", taken)):
+    for what, of in (("inserts", inserted), ("inserts of a constant", constants), ("erasures", erased), ("elements", taken)):
         def make(box, share):
             box.put("m.onnx", model(of(8_000 // share)))
 

@@ -31,8 +31,8 @@ class ThreadPool {
     const char* what() const noexcept override { return "interrupted"; }
   };
 
-  /// While one lives, loops that its thread starts ask it every few milliseconds, on any of their threads, and end with Interrupted once `is_over()` is
-  /// true; chunks are taken in parts for that.
+  /// While one lives, loops that its thread starts, and loops within them, ask it every few milliseconds, on any of their threads, and end with
+  /// Interrupted once `is_over()` is true; chunks are taken in parts for that.
   class Watch {
    public:
     explicit Watch(std::function<bool()> is_over);

@@ -247,6 +247,8 @@ struct WeightedGather {
 /// On the calling thread. False where a position is behind the last row.
 bool weighted_gather(const WeightedGather& gather, const Isa& isa = best_isa());
 
+/// Up to this many queries, packing the keys and values costs more than reading them row by row.
+inline constexpr std::int64_t few_queries = 4;
 /// Floats of scratch that attend() needs, for each thread.
 std::int64_t attention_scratch_floats(const Attention& attention, const Isa& isa = best_isa());
 /// On the calling thread; the caller divides heads among threads. A row of which every key is masked by -infinity becomes zeros.

@@ -50,7 +50,7 @@ class GroupedProductKernel : public Kernel {
     }
   }
 
-  std::uint64_t scratch_bytes() const override { return own_packed_ ? own_packed_->bytes() : 0; }
+  std::uint64_t held_bytes() const override { return own_packed_ ? own_packed_->bytes() : 0; }
 
  private:
   /// The rows of a group lie up to its end, from the end of the group before it.

@@ -45,11 +45,9 @@ class ProductKernel : public Kernel {
                 .k = a_.dims[rank - 1],
                 .n = c_.dims[rank - 1]};
     for (std::size_t axis = 0; axis + 2 < rank; ++axis) batches_ *= c_.dims[axis];
-    // Those with other operands bind their epilogue one after the other.
-    const bool has_many = batches_ >= std::int64_t{4} * threads;
-    const int at_once = !factor_.is_ready() && others_.empty() && has_many ? threads : 1;
-    for (int i = 0; i < at_once && !factor_.is_ready(); ++i)
-      own_packed_.emplace_back(packed_b_floats(product_.k, product_.n));
+    if (factor_.is_ready()) return;
+    const int at_once = shares_batches(threads) ? threads : 1;
+    for (int i = 0; i < at_once; ++i) own_packed_.emplace_back(packed_b_floats(product_.k, product_.n));
   }
 
   void run(RunState& state) override {
@@ -62,22 +60,35 @@ class ProductKernel : public Kernel {
     });
   }
 
-  std::uint64_t scratch_bytes() const override {
+  std::uint64_t held_bytes() const override {
     return own_packed_.empty() ? 0 : own_packed_.size() * own_packed_.front().bytes();
   }
 
  private:
+  /// Threads share many small products; large ones are shared themselves, a b of all is packed once, and those with other operands bind their epilogue
+  /// one after the other.
+  bool shares_batches(int threads) const {
+    constexpr double most_products = 1 << 27;
+    constexpr std::int64_t most_floats = 1 << 22;
+    const bool has_one_b =
+        std::all_of(b_.strides.begin(), b_.strides.end() - 2, [](std::int64_t stride) { return stride == 0; });
+    return batches_ >= std::int64_t{4} * threads && others_.empty() && !has_one_b && products() < most_products &&
+           packed_b_floats(product_.k, product_.n) < most_floats;
+  }
+
+  double products() const {
+    return static_cast<double>(product_.m) * static_cast<double>(product_.n) * static_cast<double>(product_.k);
+  }
+
   /// `packed`: room for b where it is no constant.
   void multiply(RunState& state, std::int64_t first, std::int64_t last, AlignedFloats* packed) const {
     std::vector<std::int64_t> offsets(others_.size());
     std::int64_t packed_from = -1;
     constexpr double much = 1e7;  // some hundred microseconds
-    const double each = static_cast<double>(product_.m) * static_cast<double>(product_.n) *
-                        static_cast<double>(std::max<std::int64_t>(product_.k, 1));
     double done = 0;
     for (std::int64_t batch = first; batch < last; ++batch) {
       if (done > much) ThreadPool::ask_watch(), done = 0;
-      done += each;
+      done += products();
       Product product = product_;
       product.a = state.at<float>(a_) + offset(a_, batch);
       product.c = state.at<float>(c_) + offset(c_, batch);
@@ -104,8 +115,8 @@ class ProductKernel : public Kernel {
   std::vector<View> others_;
   std::unique_ptr<StepEpilogue> epilogue_;
   RightFactor factor_;  ///< of one constant b
-  std::vector<AlignedFloats>
-      own_packed_;  ///< of another b, while it is used: one for each batch that is multiplied at once
+  /// Room for another b while it is used, for each batch that is multiplied at once.
+  std::vector<AlignedFloats> own_packed_;
   Product product_;
   std::int64_t batches_ = 1;
 };

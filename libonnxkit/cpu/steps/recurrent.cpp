@@ -103,7 +103,7 @@ class RecurrentKernel : public Kernel {
     }
   }
 
-  std::uint64_t scratch_bytes() const override {
+  std::uint64_t held_bytes() const override {
     std::uint64_t bytes = 0;
     for (const GateWeights& weights : weights_) bytes += weights.is_constant ? 0 : weights.packed->bytes();
     return bytes;

@@ -160,12 +160,14 @@ class TopKKernel : public Kernel {
     by_number(from_.type, [&]<class T>(T) { select<T>(state); });
   }
 
-  /// At most, where all numbers of a row are candidates.
+  /// Places of all numbers of a row, and entries: of few that are asked for some times as many, else of all.
   std::uint64_t scratch_bytes() const override {
     const std::int64_t n = from_.dims.back(), rows = std::min<std::int64_t>(from_.size() / n, threads_);
-    std::uint64_t each = 0;
-    by_number(from_.type, [&]<class T>(T) { each = 2 * sizeof(Entry<T>) + sizeof(std::int64_t); });
-    return each * static_cast<std::uint64_t>(rows * n);
+    const std::int64_t entries = 2 * std::min(n, 8 * std::min(to_.dims.back(), n));
+    std::uint64_t of_entry = 0;
+    by_number(from_.type, [&]<class T>(T) { of_entry = sizeof(Entry<T>); });
+    return static_cast<std::uint64_t>(rows) *
+           (sizeof(std::int64_t) * static_cast<std::uint64_t>(n) + of_entry * static_cast<std::uint64_t>(entries));
   }
 
  private:

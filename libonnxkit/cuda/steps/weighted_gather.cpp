@@ -30,7 +30,8 @@ Result<std::vector<Launch>> write_weighted_gather(const plan::Step& step, const 
   const std::string weight =
       loaded(weights.type, lane, fmt::format("x2[{} + t * {}]", loop.place(3), weights.strides[2]));
   const std::string combined =
-      takes_greatest ? "sum = is_first || sum < term || term != term ? term : sum;\n      is_first = false;" : "sum += term;";
+      takes_greatest ? "sum = is_first || sum < term || term != term ? term : sum;\n      is_first = false;"
+                     : "sum += term;";
   Launch launch;
   launch.text = fmt::format(
       "{0} {{\n  using Number = {1};\n{2}    Number sum = 0;\n    [[maybe_unused]] bool is_first = true;\n"

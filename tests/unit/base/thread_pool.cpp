@@ -153,6 +153,27 @@ TEST_CASE("a watch ends loops on any thread, and only while it lives") {
   }
 }
 
+TEST_CASE("what runs long within one iteration, and loops within loops, ask whether they are to end") {
+  for (const int threads : {1, 3}) {
+    ThreadPool pool(threads);
+    std::atomic<int> asked = 0;
+    const ThreadPool::Watch watch([&] { return ++asked > 50; });
+    const auto endless = [&](std::int64_t, std::int64_t) {
+      for (;;) ThreadPool::ask_watch();
+    };
+    CHECK_THROWS_AS(pool.for_range(4, 1, endless), ThreadPool::Interrupted);
+    asked = 0;
+    const auto nested = [&](std::int64_t, std::int64_t) {
+      pool.for_range(1'000'000, 1, [](std::int64_t, std::int64_t) {});
+    };
+    const auto many = [&](std::int64_t first, std::int64_t last) {
+      for (std::int64_t i = first; i < last; ++i) nested(i, i + 1);
+    };
+    CHECK_THROWS_AS(pool.for_range(1'000, 1, many), ThreadPool::Interrupted);
+  }
+  ThreadPool::ask_watch();  // nobody wants an end
+}
+
 TEST_CASE("cores are bounded by the quotas of control groups") {
   const TempFolder root;
   const auto put = [&](const char* path, const char* text) { put_file(root / path, text); };
