@@ -235,8 +235,7 @@ void ThreadPool::for_range(std::int64_t count, std::int64_t grain, const Body& b
   const std::int64_t chunks = (count - 1) / chunk + 1;
   std::unique_lock alone(state_->looping, std::defer_lock);
   if (chunks == 1) return body(0, count);
-  if (threads() == 1 || inside_loop || !alone.try_lock())
-    return run_body(body, 0, count, grain, watch);
+  if (threads() == 1 || inside_loop || !alone.try_lock()) return run_body(body, 0, count, grain, watch);
   State::Loop loop(body, count, grain, chunk, threads());
   state_->run(loop);
   if (loop.error()) std::rethrow_exception(loop.error());
