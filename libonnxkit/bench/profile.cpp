@@ -10,8 +10,7 @@ namespace {
 
 /// Nothing where the step computes nodes of which the model does not tell how much they multiply.
 std::optional<double> floor_of(const BenchStep& step, const BenchRoof& roof) {
-  const bool may_multiply = !step.operations && !step.nodes.empty();
-  if (may_multiply || (!step.operations && !step.bytes)) return std::nullopt;
+  if (!step.operations && (!step.nodes.empty() || !step.bytes)) return std::nullopt;
   return std::max(step.operations.value_or(0) / roof.operations_per_second,
                   step.bytes.value_or(0) / roof.bytes_per_second);
 }

@@ -177,17 +177,16 @@ Planned::Planned(std::shared_ptr<const ir::Model> model, const PlannedOptions& o
     : model_(std::move(model)),
       options_(options),
       kept_plans_(options.kept_plans ? options.kept_plans : std::make_shared<KeptPlans>()),
-      rests_before_(rests_before),
-      is_rest_(rests_before > 0) {
+      rests_before_(rests_before) {
   kept_plans_->add(*this);
-  if (is_rest_ || options_.fault) generics_.give_up();
+  if (is_rest() || options_.fault) generics_.give_up();
 }
 
 std::string Planned::key_of(const std::vector<NamedValue>& given) const {
   std::string key;
   for (const NamedValue& input : given) {
     key += fmt::format("{} {}:", input.name.size(), input.name);
-    add_to_key(key, input.value, is_rest_ ? KeyDetail::content : KeyDetail::sizes);
+    add_to_key(key, input.value, is_rest() ? KeyDetail::content : KeyDetail::sizes);
     key += ';';
   }
   return key;
@@ -236,12 +235,12 @@ BuildOptions Planned::build_options(const PlannedRun& run) const {
   build_options.fault = options_.fault;
   if (rests_before_ == most_rests)
     build_options.fault = fmt::format("{} plans behind sizes that only the run tells come before", most_rests);
-  if (!is_rest_) build_options.original = options_.original.get();
+  if (!is_rest()) build_options.original = options_.original.get();
   build_options.passes = options_.passes;
   build_options.without_passes = options_.without_passes;
   build_options.allow_outside_data = load.allow_outside_data;
   build_options.external = options_.external;
-  build_options.fixes_small_inputs = is_rest_;
+  build_options.fixes_small_inputs = is_rest();
   build_options.exact = options_.exact;
   build_options.prefers_few_steps = options_.prefers_few_steps;
   build_options.splits_capped_attention = options_.splits_capped_attention;
@@ -313,7 +312,7 @@ void Planned::report(exec::PlanReport& report, const std::string& of) const {
     const Plan& plan = entry.ready->plan();
     report.text += text_of(plan);
     report.parts.push_back(
-        summary_of(plan, is_rest_ ? fmt::format("the rest of {}, with sizes that the run computed", of) : of));
+        summary_of(plan, is_rest() ? fmt::format("the rest of {}, with sizes that the run computed", of) : of));
     if (!plan.order.empty()) report.notes.push_back(fmt::format("the steps of {} run on {}", of, plan.order));
     report.notes.insert(report.notes.end(), plan.notes.begin(), plan.notes.end());
     for (const Step& step : plan.steps) {

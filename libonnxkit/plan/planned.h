@@ -125,6 +125,7 @@ class Planned {
     bool runs = false;
   };
 
+  bool is_rest() const { return rests_before_ > 0; }
   std::string key_of(const std::vector<NamedValue>& given) const;
   /// `run`: which asks, and whose limits hold while a plan is made; one that needs more memory is not made ready.
   Result<Entry*> entry_for(const std::vector<NamedValue>& given, const PlannedRun& run);
@@ -139,7 +140,6 @@ class Planned {
   const PlannedOptions& options_;
   std::shared_ptr<KeptPlans> kept_plans_;
   std::size_t rests_before_;
-  bool is_rest_;
   std::size_t made_ = 0, quick_made_ = 0;
   std::list<Entry> entries_;  ///< the last used first
   GenericModels generics_;

@@ -11,7 +11,8 @@
 
 namespace onnxkit::plan {
 
-/// A SequenceInsert, SequenceErase, SequenceAt or SequenceLength of a host step. It passes tensors on as they are; the reference would convert all of the sequence.
+/// A SequenceInsert, SequenceErase, SequenceAt or SequenceLength of a host step. It passes tensors on as they are; the reference would convert all of
+/// the sequence.
 class SequenceNode {
  public:
   /// Of a model of one node whose inputs are the node's, but for constants; nothing for others.

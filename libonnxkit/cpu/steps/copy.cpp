@@ -110,49 +110,33 @@ class CopyKernel : public Kernel {
     std::int64_t planes = 1;
     for (std::size_t axis = 0; axis < inner; ++axis) planes *= loops_.sizes[axis];
     const std::int64_t rows = loops_.sizes[inner], columns = loops_.sizes[inner + 1];
-    if (planes == 1) return copy_plane_on(*state.threads, to, from, rows, columns);
-    // Few planes are divided: along their rows, or their columns where these are more.
-    const std::int64_t wanted =
-        (std::int64_t{4} * state.threads->threads() - 1) / std::max<std::int64_t>(planes, 1) + 1;
-    const std::int64_t pieces = state.threads->threads() == 1 ? 1 : std::min(wanted, rows * columns / grain_for(1) + 1);
+    // Large planes are cut into pieces along their longer axis; those that follow one another in a plane are copied as one.
     const bool by_rows = rows >= columns;
     const std::int64_t length = by_rows ? rows : columns;
-    state.threads->for_range(planes * pieces, pieces > 1 ? 1 : grain_for(rows * columns),
-                             [&](std::int64_t first, std::int64_t last) {
-                               for (std::int64_t at = first; at < last; ++at) {
-                                 std::int64_t rest = at / pieces, to_offset = 0, from_offset = 0;
-                                 for (std::size_t axis = inner; axis-- > 0;) {
-                                   const std::int64_t index = rest % loops_.sizes[axis];
-                                   rest /= loops_.sizes[axis];
-                                   to_offset += index * loops_.strides[0][axis];
-                                   from_offset += index * loops_.strides[1][axis];
-                                 }
-                                 const std::int64_t piece = at % pieces;
-                                 const Range part{length * piece / pieces, length * (piece + 1) / pieces};
-                                 copy_part(to + to_offset * width_, from + from_offset * width_,
-                                           by_rows ? part : Range{0, rows}, by_rows ? Range{0, columns} : part);
-                               }
-                             });
+    const std::int64_t pieces = std::clamp<std::int64_t>(rows * columns / grain_for(1), 1, length);
+    const std::int64_t grain = grain_for(rows * columns / pieces);
+    state.threads->for_range(planes * pieces, grain, [&](std::int64_t first, std::int64_t last) {
+      for (std::int64_t plane = first / pieces; plane * pieces < last; ++plane) {
+        std::int64_t rest = plane, to_offset = 0, from_offset = 0;
+        for (std::size_t axis = inner; axis-- > 0;) {
+          const std::int64_t index = rest % loops_.sizes[axis];
+          rest /= loops_.sizes[axis];
+          to_offset += index * loops_.strides[0][axis];
+          from_offset += index * loops_.strides[1][axis];
+        }
+        const std::int64_t piece = std::max(first - plane * pieces, std::int64_t{0});
+        const std::int64_t end = std::min(last - plane * pieces, pieces);
+        const Range part{length * piece / pieces, length * end / pieces};
+        copy_part(to + to_offset * width_, from + from_offset * width_, by_rows ? part : Range{0, rows},
+                  by_rows ? Range{0, columns} : part);
+      }
+    });
   }
 
  private:
   struct Range {
     std::int64_t first, last;
   };
-  /// The only plane: its rows are shared among threads, or its columns where rows are few.
-  void copy_plane_on(ThreadPool& threads, std::byte* to, const std::byte* from, std::int64_t rows,
-                     std::int64_t columns) const {
-    const std::int64_t grain = std::max<std::int64_t>(16, grain_for(columns));
-    if (rows > grain)
-      threads.for_range(rows, grain, [&](std::int64_t first, std::int64_t last) {
-        copy_part(to, from, {first, last}, {0, columns});
-      });
-    else
-      threads.for_range(columns, grain_for(rows), [&](std::int64_t first, std::int64_t last) {
-        copy_part(to, from, {0, rows}, {first, last});
-      });
-  }
-
   /// Of a plane.
   void copy_part(std::byte* to, const std::byte* from, Range rows, Range columns) const {
     const std::size_t inner = loops_.sizes.size() - 2;
