@@ -155,19 +155,18 @@ Result<std::vector<Value>> ReadyPlan::run(std::span<const Value> inputs, const p
     bases_[plan_.outputs[i].buffer] = written_[i].get();
   }
   const ThreadPool::Busy busy(*threads_);
-  RunState state{
-      .threads = threads_.get(), .bases = bases_.data(), .slots = slots_.data(), .request = &request, .error = {}};
+  RunState state{.threads = threads_.get(), .bases = bases_.data(), .slots = slots_.data(), .run = &run, .error = {}};
   const bool may_end = request.stop.stop_possible() || run.deadline != std::chrono::steady_clock::time_point::max();
   std::optional<ThreadPool::Watch> watch;
   if (may_end) watch.emplace([&run] { return !run.may_go_on(); });
   std::size_t at = 0;
   try {
     for (; at < kernels_.size(); ++at) {
-      const auto start = run.on_step ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point();
+      const auto start = run.times ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point();
       kernels_[at]->run(state);
       if (auto more = run.may_go_on(); !more) return plan::in_step(more.error(), plan_, *kernel_steps_[at]);
       if (state.error) return plan::in_step(*state.error, plan_, *kernel_steps_[at]);
-      if (run.on_step) run.on_step(*kernel_steps_[at], start, std::chrono::steady_clock::now());
+      if (run.times) run.add_time(*kernel_steps_[at], start, std::chrono::steady_clock::now());
     }
   } catch (const ThreadPool::Interrupted&) {
     return plan::in_step(run.may_go_on().error(), plan_, *kernel_steps_[at]);

@@ -10,6 +10,7 @@
 #include "libonnxkit/base/system/thread_pool.h"
 #include "libonnxkit/exec/backend.h"
 #include "libonnxkit/plan/host_node.h"
+#include "libonnxkit/plan/planned.h"
 #include "libonnxkit/plan/steps.h"
 #include "onnxkit/result.h"
 
@@ -24,7 +25,7 @@ struct RunState {
   ThreadPool* threads = nullptr;
   std::byte* const* bases = nullptr;  ///< by buffer; null for slots
   Value* slots = nullptr;
-  const exec::RunRequest* request = nullptr;
+  const plan::PlannedRun* run = nullptr;
   std::optional<Error> error;  ///< a step that fails says so here, and the run ends
 
   template <class T>

@@ -27,7 +27,7 @@ Result<void> ReadyPlan::make_timed(Stretch& stretch) {
 
 Result<void> ReadyPlan::tell_times(const Stretch& stretch, const plan::PlannedRun& run,
                                    std::chrono::steady_clock::time_point start) const {
-  if (!run.on_step || !stretch.timed) return {};
+  if (!run.times || !stretch.timed) return {};
   const Driver& driver = shared_.maker.device->driver();
   using std::chrono::duration_cast;
   using Span = std::chrono::steady_clock::duration;
@@ -40,14 +40,14 @@ Result<void> ReadyPlan::tell_times(const Stretch& stretch, const plan::PlannedRu
         !told)
       return told;
     const auto end = start + duration_cast<Span>(std::chrono::duration<float, std::milli>(milliseconds));
-    run.on_step(*steps[i], start, end);
+    run.add_time(*steps[i], start, end);
     start = end;
   }
   return {};
 }
 
 Result<void> ReadyPlan::tell_device_time(const Stretch& stretch, const plan::PlannedRun& run) const {
-  if (run.on_step || !run.device_seconds || !stretch.graph) return {};
+  if (run.times || !run.device_seconds || !stretch.graph) return {};
   const Driver& driver = shared_.maker.device->driver();
   float milliseconds = 0;
   const DriverStatus status = driver->event_elapsed_time(&milliseconds, stretch.start.get(), stretch.end.get());

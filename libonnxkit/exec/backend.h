@@ -143,6 +143,7 @@ struct NodeEvent {
   std::size_t node;
   std::chrono::nanoseconds wall;
   std::uint64_t live_bytes;  ///< of all values alive when it ended, but for constants kept from earlier runs
+  std::size_t depth = 0;     ///< how many nodes hold it, whose bodies or functions it belongs to
 };
 
 using ValueCallback = std::function<Result<void>(std::string_view name, const Value& value)>;

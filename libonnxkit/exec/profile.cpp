@@ -1,67 +1,26 @@
-#include <algorithm>
-#include <map>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "libonnxkit/exec/backend.h"
+#include "libonnxkit/exec/step_times.h"
 #include "libonnxkit/ir/scope.h"
 
 namespace onnxkit::exec {
-namespace {
 
-using Clock = std::chrono::steady_clock;
-
-/// The steps of one run from the events of its nodes, which come when a node has ended: those inside it before its own.
-class EventSteps {
- public:
-  explicit EventSteps(Clock::time_point begin) : begin_(begin) {}
-
-  void add(const NodeEvent& event) {
-    const double seconds = std::chrono::duration<double>(event.wall).count();
-    const double start = std::max(std::chrono::duration<double>(Clock::now() - begin_).count() - seconds, 0.0);
-    double inside = 0;
-    for (; !ended_.empty() && ended_.back().first >= start; ended_.pop_back()) inside += ended_.back().second;
-    ended_.emplace_back(start, seconds);
-    const auto [place, is_new] = places_.try_emplace({event.graph, event.node}, steps_.size());
-    if (is_new) {
-      const ir::Node& node = event.graph->nodes[event.node];
-      StepTime& step = steps_.emplace_back();
-      step.op = ir::qualified_op(node);
-      if (const ir::ValueId first = ir::first_output(node); first != ir::ValueId::none)
-        step.covers.emplace_back(event.graph->name_of(first));
-      step.name = ir::title_of(*event.graph, node);
-      step.calls = 0;
-      step.spans.push_back({start, 0});
-      graphs_.push_back(event.graph);
-    }
-    StepTime& step = steps_[place->second];
-    ++step.calls;
-    step.spans.front().seconds += std::max(seconds - inside, 0.0);
-    main_ = event.graph;
-  }
-
-  /// The last node to end is one of the main graph; names of others may be in use there for something else.
-  std::vector<StepTime> take() {
-    for (std::size_t i = 0; i < steps_.size(); ++i)
-      if (graphs_[i] != main_) steps_[i].covers.clear();
-    return std::move(steps_);
-  }
-
- private:
-  Clock::time_point begin_;
-  std::vector<std::pair<double, double>> ended_;  ///< start and seconds of nodes that no other has been found to hold
-  std::map<std::pair<const ir::Graph*, std::size_t>, std::size_t> places_;
-  std::vector<StepTime> steps_;
-  std::vector<const ir::Graph*> graphs_;
-  const ir::Graph* main_ = nullptr;
-};
-
-bool are_alike(const std::vector<StepTime>& a, const std::vector<StepTime>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const StepTime& x, const StepTime& y) {
-    return x.name == y.name && x.op == y.op && x.calls == y.calls;
-  });
+void add_node(StepTimes& times, const NodeEvent& event, std::size_t steps_around) {
+  const auto end = std::chrono::steady_clock::now();
+  const StepRun run{.begin = end - event.wall, .end = end, .depth = steps_around + event.depth};
+  const std::string key = run.depth == 0 ? "" : fmt::format("{} {}", static_cast<const void*>(event.graph), event.node);
+  StepTime& step = times.add(run, key);
+  if (!step.op.empty()) return;
+  const ir::Node& node = event.graph->nodes[event.node];
+  step.op = ir::qualified_op(node);
+  step.name = ir::title_of(*event.graph, node);
+  // Names of other graphs may be in use in the main graph for something else.
+  if (const ir::ValueId first = ir::first_output(node); run.depth == 0 && first != ir::ValueId::none)
+    step.covers.emplace_back(event.graph->name_of(first));
 }
-
-}  // namespace
 
 Result<RunProfile> Session::profile(const RunRequest& request) {
   RunProfile profile;
@@ -69,20 +28,11 @@ Result<RunProfile> Session::profile(const RunRequest& request) {
     RunRequest one = request;
     one.repeat = 1;
     one.warmup = 0;
-    EventSteps events(Clock::now());
-    one.on_node = [&events](const NodeEvent& event) { events.add(event); };
+    StepTimes times(std::chrono::steady_clock::now());
+    one.on_node = [&times](const NodeEvent& event) { add_node(times, event); };
     const auto answer = this->run(one);
     if (!answer) return answer.error();
-    if (run < request.warmup) continue;
-    std::vector<StepTime> steps = events.take();
-    // What a run does may depend on its data; then the last run stands alone.
-    if (!are_alike(profile.steps, steps)) {
-      profile.steps = std::move(steps);
-      profile.walls.clear();
-    } else {
-      for (std::size_t i = 0; i < steps.size(); ++i) profile.steps[i].spans.push_back(steps[i].spans.front());
-    }
-    for (const RunSample& sample : answer->samples) profile.walls.push_back(sample.wall);
+    if (run >= request.warmup && !answer->samples.empty()) add_run(profile, times.take(), answer->samples.front().wall);
   }
   if (profile.steps.empty()) return make_error("not-supported", "this backend tells nothing of the time of nodes");
   return profile;

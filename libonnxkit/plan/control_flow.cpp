@@ -195,7 +195,9 @@ Result<std::vector<Value>> Body::run(std::vector<Value> inputs, const std::vecto
         std::find_if(captured.begin(), captured.end(), [&](const NamedValue& outer) { return outer.name == name; });
     given.push_back({name, value == captured.end() ? Value() : value->value});
   }
-  auto outputs = planned_->run(given, run);
+  PlannedRun of_body = run;
+  of_body.body = title_;
+  auto outputs = planned_->run(given, of_body);
   if (!outputs) return outputs.error();
   std::vector<Value> values;
   for (NamedValue& output : *outputs) values.push_back(std::move(output.value));
@@ -318,14 +320,17 @@ std::string ControlFlow::why_not_plain_scan(const std::vector<Value>& inputs) co
   return *length < 1 ? no_iteration : "";
 }
 
-Result<std::vector<NamedValue>> ControlFlow::run(const exec::RunRequest& request) {
+Result<std::vector<NamedValue>> ControlFlow::run(const exec::RunRequest& request, const PlannedRun& around) {
   const std::vector<Value> inputs = node_inputs(request.inputs);
   // The reference counts iterations and the memory of values.
   why_whole_ = request.limits.iterations != 0 ? "the reference counts iterations, which have a limit"
                : request.limits.memory != 0   ? "the reference counts the memory of values, which has a limit"
                                               : why_not_plain(inputs);
   if (!why_whole_.empty()) return run_whole(request);
-  const PlannedRun run{.request = request, .deadline = request.limits.deadline(std::chrono::steady_clock::now())};
+  const PlannedRun run{.request = request,
+                       .deadline = request.limits.deadline(std::chrono::steady_clock::now()),
+                       .times = around.times,
+                       .depth = around.depth + 1};
   auto outputs = Subject::is_op(node(), "If")     ? run_if(request.inputs, run)
                  : Subject::is_op(node(), "Loop") ? run_loop(request.inputs, run)
                                                   : run_scan(request.inputs, run);

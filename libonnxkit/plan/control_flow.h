@@ -46,8 +46,8 @@ class ControlFlow {
   static std::unique_ptr<ControlFlow> make(std::shared_ptr<const ir::Model> model, const PlannedOptions& options,
                                            std::string& why_not);
 
-  /// As the session of the model would.
-  Result<std::vector<NamedValue>> run(const exec::RunRequest& request);
+  /// As the session of the model would. `around`: the run whose step this is.
+  Result<std::vector<NamedValue>> run(const exec::RunRequest& request, const PlannedRun& around);
   const std::vector<std::unique_ptr<Body>>& bodies() const { return bodies_; }
   /// Why the last run gave the node to the reference as a whole; empty when its bodies ran as plans, or when none was.
   const std::string& why_whole() const { return why_whole_; }

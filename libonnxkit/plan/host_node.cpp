@@ -118,14 +118,15 @@ Result<bool> HostNode::run_sequence(std::byte* const* bases, Value* slots, std::
   return true;
 }
 
-Result<void> HostNode::run(std::byte* const* bases, Value* slots, const exec::RunRequest& request) {
-  auto done = run_node(bases, slots, request);
+Result<void> HostNode::run(std::byte* const* bases, Value* slots, const PlannedRun& run) {
+  auto done = run_node(bases, slots, run);
   for (const Operand& operand : inputs_)
     if (operand.slot && operand.is_last_read) slots[*operand.slot] = Value();
   return done;
 }
 
-Result<void> HostNode::run_node(std::byte* const* bases, Value* slots, const exec::RunRequest& request) {
+Result<void> HostNode::run_node(std::byte* const* bases, Value* slots, const PlannedRun& run) {
+  const exec::RunRequest& request = run.request;
   if (sequence_ && outputs_.size() == 1) {
     const auto is_done = run_sequence(bases, slots, request.limits.memory);
     if (!is_done) return is_done.error();
@@ -136,6 +137,10 @@ Result<void> HostNode::run_node(std::byte* const* bases, Value* slots, const exe
   inner.is_measured = false;
   inner.limits = request.limits;
   inner.stop = request.stop;
+  if (run.times)
+    inner.on_node = [&run](const exec::NodeEvent& event) {
+      if (event.depth > 0) exec::add_node(*run.times, event, run.depth);
+    };
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
     auto value = value_of(bases, slots, inputs_[i], false);
     if (!value) return value.error();
@@ -143,7 +148,7 @@ Result<void> HostNode::run_node(std::byte* const* bases, Value* slots, const exe
   }
   std::vector<NamedValue> results;
   if (control_) {
-    auto made = control_->run(inner);
+    auto made = control_->run(inner, run);
     if (!made) return made.error();
     results = *std::move(made);
   } else {

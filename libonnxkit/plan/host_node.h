@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "libonnxkit/exec/backend.h"
+#include "libonnxkit/plan/planned.h"
 #include "libonnxkit/plan/sequence_node.h"
 #include "libonnxkit/plan/steps.h"
 
@@ -41,7 +42,7 @@ class HostNode {
                                const exec::LoadOptions& options);
 
   /// `bases` by buffer, null for slots. What nobody reads any more leaves its slot. Errors: those of Session::run.
-  Result<void> run(std::byte* const* bases, Value* slots, const exec::RunRequest& request);
+  Result<void> run(std::byte* const* bases, Value* slots, const PlannedRun& run);
 
  private:
   struct Operand {
@@ -53,7 +54,7 @@ class HostNode {
   HostNode() = default;
   /// Of buffers a view, or with `owns` a copy.
   static Result<Value> value_of(std::byte* const* bases, const Value* slots, const Operand& operand, bool owns);
-  Result<void> run_node(std::byte* const* bases, Value* slots, const exec::RunRequest& request);
+  Result<void> run_node(std::byte* const* bases, Value* slots, const PlannedRun& run);
   /// Whether the sequence node gave the output. `limit`: of the bytes that the sequence may hold, or 0; beyond it the reference counts them.
   Result<bool> run_sequence(std::byte* const* bases, Value* slots, std::uint64_t limit) const;
   static std::span<std::byte> bytes_of(std::byte* const* bases, const View& view);

@@ -348,7 +348,7 @@ Result<std::vector<Value>> Planned::run_ready(Entry& entry, std::span<const Valu
   kept_plans_->give_up_beyond(limit, entry.ready->shared_bytes());
   auto outputs = entry.ready->run(inputs, run);
   // A profile would have the steps twice.
-  while (is_out_of_memory(outputs) && !run.on_step && kept_plans_->give_up_oldest())
+  while (is_out_of_memory(outputs) && !run.times && kept_plans_->give_up_oldest())
     outputs = entry.ready->run(inputs, run);
   return outputs;
 }

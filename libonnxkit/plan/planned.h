@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "libonnxkit/exec/backend.h"
+#include "libonnxkit/exec/step_times.h"
 #include "libonnxkit/plan/build.h"
 #include "libonnxkit/plan/generic_model.h"
 #include "libonnxkit/plan/kept_plans.h"
@@ -23,10 +24,9 @@ namespace onnxkit::plan {
 struct PlannedRun {
   const exec::RunRequest& request;
   std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
-  /// Null, or told of each step that has run, when it began and when it ended.
-  std::function<void(const Step& step, std::chrono::steady_clock::time_point start,
-                     std::chrono::steady_clock::time_point end)>
-      on_step = {};
+  exec::StepTimes* times = nullptr;  ///< null, or of a profile, which wants to know of each step
+  std::string_view body = {};        ///< whose plans run: "body of node ..."; empty for those of the model itself
+  std::size_t depth = 0;             ///< how many steps are around that body
   /// Null, or where a backend with a device adds the seconds that the steps took there.
   std::optional<double>* device_seconds = nullptr;
   /// An input that is as it was in the run before, which a backend that keeps it need not copy again.
@@ -36,6 +36,9 @@ struct PlannedRun {
   Result<void> may_go_on() const;
   /// The limits of work of the host in it: what is left of its time.
   exec::RunLimits remaining_time() const;
+  /// A step has run. For a run with `times`.
+  void add_time(const Step& step, std::chrono::steady_clock::time_point begin,
+                std::chrono::steady_clock::time_point end) const;
 };
 
 /// A plan that a backend made ready. One run at a time.

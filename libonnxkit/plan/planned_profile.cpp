@@ -14,10 +14,6 @@ namespace {
 
 using ProfileClock = std::chrono::steady_clock;
 
-double seconds_between(ProfileClock::time_point start, ProfileClock::time_point end) {
-  return std::chrono::duration<double>(end - start).count();
-}
-
 /// Of the elements of a view; what is repeated by a stride of 0 is read once.
 std::uint64_t read_bytes(const View& view) {
   if (view.type == ElementType::undefined) return 0;
@@ -70,22 +66,18 @@ double products_of(const Step& step) {
   return std::max(products, 1.0);
 }
 
-exec::StepTime time_of(const Step& step, double start, double seconds) {
-  exec::StepTime time;
-  time.bytes = operand_bytes(step);
-  time.spans.push_back({start, seconds});
+/// What a profile says of a step, but for how much it does.
+void describe(const Step& step, bool is_in_body, exec::StepTime& time) {
   time.name = fmt::format("{}", fmt::join(step.nodes, " + "));
   if (!step.converts.empty()) {
     time.name = fmt::format("{} {}", step.converts, time.name);
     time.op = "conversion";
-    return time;
+    return;
   }
   time.op = step.kind == host_step
                 ? fmt::format("{} {}", step.kind.name, static_cast<const HostParameters&>(*step.parameters).op)
                 : std::string(step.kind.name);
-  time.covers = step.nodes;
-  time.products = products_of(step);
-  return time;
+  if (!is_in_body) time.covers = step.nodes;
 }
 
 /// Adds to nodes those of the model that passes put them in the place of.
@@ -102,12 +94,17 @@ void add_replaced(const Plan& plan, std::vector<std::string>& nodes) {
   }
 }
 
-bool are_same_steps(const std::vector<exec::StepTime>& a, const std::vector<exec::StepTime>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](const exec::StepTime& x, const exec::StepTime& y) { return x.name == y.name && x.op == y.op; });
-}
-
 }  // namespace
+
+void PlannedRun::add_time(const Step& step, ProfileClock::time_point begin, ProfileClock::time_point end) const {
+  const bool is_in_body = depth > 0;
+  std::string key;
+  if (is_in_body) key = fmt::format("{}\n{} {}\n{}", body, step.kind.name, step.converts, fmt::join(step.nodes, "\n"));
+  exec::StepTime& time = times->add({.begin = begin, .end = end, .depth = depth}, key);
+  if (time.op.empty()) describe(step, is_in_body, time);
+  time.bytes = time.bytes.value_or(0) + operand_bytes(step);
+  if (step.converts.empty()) time.products += products_of(step);
+}
 
 void Planned::add_replaced_nodes(std::vector<exec::StepTime>& steps) const {
   for (const Entry& entry : entries_) {
@@ -126,24 +123,13 @@ Result<exec::RunProfile> PlannedSession::profile_plan(const exec::RunRequest& re
   exec::RunProfile profile;
   profile.device = options_.device;
   for (int at = -request.warmup; at < std::max(request.repeat, 1); ++at) {
-    std::vector<exec::StepTime> steps;
     const auto begin = ProfileClock::now();
-    PlannedRun run{.request = request, .deadline = request.limits.deadline(begin)};
-    run.on_step = [&](const Step& step, ProfileClock::time_point start, ProfileClock::time_point end) {
-      steps.push_back(time_of(step, seconds_between(begin, start), seconds_between(start, end)));
-    };
-    const auto outputs = planned_->run(*given, run);
-    const double wall = seconds_between(begin, ProfileClock::now());
+    exec::StepTimes times(begin);
+    const auto outputs =
+        planned_->run(*given, {.request = request, .deadline = request.limits.deadline(begin), .times = &times});
+    const std::chrono::duration<double> wall = ProfileClock::now() - begin;
     if (!outputs) return placed(outputs.error(), *original_);
-    if (at < 0) continue;
-    // Sizes may depend on data that is drawn; then the last run stands alone.
-    if (!are_same_steps(profile.steps, steps)) {
-      profile.steps = std::move(steps);
-      profile.walls.clear();
-    } else {
-      for (std::size_t i = 0; i < steps.size(); ++i) profile.steps[i].spans.push_back(steps[i].spans.front());
-    }
-    profile.walls.push_back(wall);
+    if (at >= 0) exec::add_run(profile, times.take(), wall.count());
   }
   planned_->add_replaced_nodes(profile.steps);
   if (profile.steps.empty()) return make_error("not-supported", "the plan has no steps");

@@ -179,7 +179,7 @@ void Run::run_node(Frame& frame, std::size_t index) {
   }
   if (!frame.parent && frame.depth == 0) deliver_taps(frame, node);
   if (options_.on_node)
-    options_.on_node({frame.graph, index, std::chrono::steady_clock::now() - start, memory_->live()});
+    options_.on_node({frame.graph, index, std::chrono::steady_clock::now() - start, memory_->live(), frame.depth});
 }
 
 void Run::run_kernel(Frame& frame, std::size_t index, const PreparedNode& prepared) {

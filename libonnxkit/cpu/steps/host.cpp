@@ -9,7 +9,7 @@ class HostKernel : public Kernel {
  public:
   explicit HostKernel(plan::HostNode node) : node_(std::move(node)) {}
   void run(RunState& state) override {
-    if (auto done = node_.run(state.bases, state.slots, *state.request); !done) state.error = done.error();
+    if (auto done = node_.run(state.bases, state.slots, *state.run); !done) state.error = done.error();
   }
 
  private:

@@ -24,6 +24,12 @@ const std::string convolution =
     "g (float[1, 3, 8, 8] x, float[4, 3, 3, 3] w) => (float[1, 4, 6, 6] y) {"
     " [conv] c = Conv (x, w) [act] r = Relu (c) [last] y = Neg (r) }";
 
+std::vector<std::string> ops_of(const exec::RunProfile& profile) {
+  std::vector<std::string> ops;
+  for (const exec::StepTime& step : profile.steps) ops.push_back(step.op);
+  return ops;
+}
+
 exec::StepTime step(std::string name, std::string op, std::vector<std::string> covers) {
   return {.name = std::move(name), .op = std::move(op), .covers = std::move(covers), .spans = {{.seconds = 1}}};
 }
@@ -425,6 +431,46 @@ TEST_CASE("what a loop repeats is one step with its calls") {
   CHECK(profile->steps[0].calls == 5);
   CHECK(profile->steps[1].calls == 5);
   CHECK(profile->steps[2].calls == 1);
+}
+
+TEST_CASE("plans tell the steps of bodies, without the nodes' names of the main graph") {
+  const std::string loop =
+      "g (float[64,64] x, int64 n) => (float[64,64] y) <bool c = {1}> { y = Loop (n, c, x) <body = b (int64 i, bool "
+      "on, float[64,64] s) => (bool go, float[64,64] t) { go = Identity (on) p = MatMul (s, x) d = Cast <to = 1> (i) "
+      "t = Div (p, d) }> }";
+  const auto owner = std::make_shared<const Model>(parse_model(opset_17 + loop));
+  const auto session = all_backends().find("cpu", {})->make({})->load({.model = {owner, &owner->ir()}}, {});
+  REQUIRE(session);
+  const std::vector<NamedValue> inputs = {{"x", floats({64, 64}, std::vector<float>(4096, 1))},
+                                          {"n", integers({}, {5})}};
+  const auto profile = (*session)->profile({.inputs = inputs, .repeat = 2});
+  REQUIRE(profile);
+  REQUIRE(ops_of(*profile) == std::vector<std::string>{"map", "product", "copy", "host Loop", "copy"});
+  const exec::StepTime &product = profile->steps[1], &whole = profile->steps[3];
+  CHECK(product.name == "p + t + output t");
+  CHECK(product.covers.empty());
+  CHECK(product.calls == 5);
+  CHECK(product.products == 5 * 64 * 64 * 64);
+  CHECK(product.spans.size() == 2);
+  CHECK(whole.covers == std::vector<std::string>{"y"});
+  CHECK(whole.calls == 1);
+  CHECK(product.spans[0].seconds + whole.spans[0].seconds < profile->walls[0]);
+  REQUIRE(product.spans[0].start);
+  CHECK(*product.spans[0].start > *whole.spans[0].start);
+}
+
+TEST_CASE("what the reference runs inside a step of a plan is told by nodes") {
+  const std::string loop =
+      "g (float[2] x) => (float[2] y) <int64 n = {3}, bool c = {1}> { a = Neg (x) y = Loop (n, c, a) <body = b (int64 "
+      "i, bool on, float[2] s) => (bool go, float[2] t) { go = Identity (on) r = RandomNormal <shape = [2]> () "
+      "t = Add (s, r) }> }";
+  const auto owner = std::make_shared<const Model>(parse_model(opset_17 + loop));
+  const auto session = all_backends().find("cpu", {})->make({})->load({.model = {owner, &owner->ir()}}, {});
+  REQUIRE(session);
+  const auto profile = (*session)->profile({.inputs = {{"x", floats({1, 2})}}});
+  REQUIRE(profile);
+  REQUIRE(ops_of(*profile) == std::vector<std::string>{"map", "Identity", "RandomNormal", "Add", "host Loop", "copy"});
+  CHECK(profile->steps[2].calls == 3);
 }
 
 TEST_CASE("a plan without steps says so") {
