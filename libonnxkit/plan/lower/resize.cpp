@@ -62,6 +62,7 @@ double resize_filter(double x, const ResizeRules& rules) {
 }
 
 constexpr double widest_filter = 4096;
+constexpr std::size_t few_taps = 4;  ///< as a cubic filter has that does not shrink
 
 double shrink_of(const ResizedAxis& axis, const ResizeRules& rules) {
   return rules.antialias ? std::min(axis.scale, 1.0) : 1.0;
@@ -195,18 +196,24 @@ View resized_by_gather(LowerCall& call, const View& from, std::size_t axis, cons
   }
   const LinedAxis lined = lined_axis(call, stored_as(call, from, type), axis);
   const View result = call.make(type, {lined.outer(), count, lined.inner()});
-  const Dims taken = {lined.outer(), count, each};
+  // Lines of single numbers are the columns of one row, which share the positions.
+  constexpr std::int64_t turned[] = {2, 1, 0};
+  const auto in_rows = [&](const View& view) { return lined.inner() == 1 ? permuted(view, turned) : view; };
+  const View rows = in_rows(lined.rows);
+  const Dims taken = {rows.dims[0], count, each};
   call.emit(weighted_gather_step,
-            {lined.rows, broadcast_to(call.constant(positions, {1, count, each}), taken),
+            {rows, broadcast_to(call.constant(positions, {1, count, each}), taken),
              broadcast_to(real_constant(call, weights, type, {1, count, each}), taken)},
-            {result}, WeightedGatherParameters());
+            {in_rows(result)}, WeightedGatherParameters());
   return lined.restored(result);
 }
 
-/// Positions take rows of some length, which vectors of numbers hold.
-bool takes_rows(LowerCall& call, const View& view, std::size_t axis) {
+/// Positions take rows of some length, which vectors of numbers hold, or few single numbers.
+bool is_gathered(LowerCall& call, const View& view, std::size_t axis, std::size_t most) {
   constexpr std::int64_t vector = 16;
-  return view.is_dense() && lined_axis(call, view, axis).inner() >= vector;
+  if (!view.is_dense()) return false;
+  const std::int64_t inner = lined_axis(call, view, axis).inner();
+  return inner >= vector || (inner == 1 && most <= few_taps);
 }
 
 template <class T>
@@ -250,12 +257,11 @@ std::optional<View> resized_by_product(LowerCall& call, const View& view, std::s
 
 View interpolated(LowerCall& call, const View& view, std::size_t axis, const std::vector<Tap>& taps,
                   const std::string& key, ElementType type) {
-  constexpr std::size_t few = 4;
   std::size_t most = 1;
   for (const Tap& tap : taps) most = std::max(most, tap.from.size());
-  if (type == ElementType::float32 && takes_rows(call, view, axis))
+  if (type == ElementType::float32 && is_gathered(call, view, axis, most))
     return resized_by_gather(call, view, axis, taps, most, type);
-  if (most <= few) return resized_by_taps(call, view, axis, taps, most, type);
+  if (most <= few_taps) return resized_by_taps(call, view, axis, taps, most, type);
   if (const auto product = resized_by_product(call, view, axis, taps, key, type)) return *product;
   return resized_by_gather(call, view, axis, taps, most, type);
 }
@@ -266,6 +272,18 @@ std::int64_t nearest_integer(ElementType type, double number) {
   if (std::isnan(number)) return std::clamp<std::int64_t>(0, least, greatest);
   if (number <= static_cast<double>(least)) return least;
   return number >= static_cast<double>(greatest) ? greatest : static_cast<std::int64_t>(number);
+}
+
+/// The axes to resize in an order that makes few elements: what gets shorter comes first. Of what gets longer the innermost does, so that the others
+/// take whole rows.
+std::vector<std::size_t> order_of_resizing(const std::vector<ResizedAxis>& axes) {
+  std::vector<std::size_t> order;
+  const auto shrinks = [&](std::size_t i) { return axes[i].new_size < axes[i].size; };
+  for (std::size_t i = 0; i < axes.size(); ++i)
+    if (axes[i].is_resized && shrinks(i)) order.push_back(i);
+  for (std::size_t i = axes.size(); i-- > 0;)
+    if (axes[i].is_resized && !shrinks(i)) order.push_back(i);
+  return order;
 }
 
 /// The filling where a position lies outside the axis.
@@ -350,10 +368,7 @@ Unlowered lower_resize(LowerCall& call) {
   View view = call.input(0);
   const bool is_integer = lane_of(view.type) == Lane::i64;
   const ElementType type = lane_of(view.type) == Lane::f32 ? ElementType::float32 : ElementType::float64;
-  for (std::size_t step = 0; step < axes.size(); ++step) {
-    // Elements that are only repeated: the innermost axis first, so that the others repeat whole rows.
-    const std::size_t i = is_nearest ? axes.size() - 1 - step : step;
-    if (!axes[i].is_resized) continue;
+  for (const std::size_t i : order_of_resizing(axes)) {
     const auto taps = resize_taps(call, axes[i], rules);
     if (!taps) return "a position is out of range";
     if (is_nearest) {
