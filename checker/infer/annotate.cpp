@@ -46,7 +46,7 @@ void complete_output(ir::DeclaredType& declared, ir::DeclaredType inferred) {
 void fix_named_sizes(ir::DeclaredType& type, const std::map<std::string, std::int64_t>& sizes) {
   if (type.shape) {
     for (ir::DeclaredDim& dim : type.shape->dims) {
-      const auto fixed = dim.value ? sizes.end() : sizes.find(std::string(dim.param.view()));
+      const auto fixed = dim.size() ? sizes.end() : sizes.find(std::string(dim.param.view()));
       if (fixed == sizes.end()) continue;
       dim.value = fixed->second;
       dim.param = {};

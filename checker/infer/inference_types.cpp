@@ -119,7 +119,8 @@ bool differ_unless_empty(DimPool& dims, Dim a, Dim b) {
   if (difference.is_unknown() || difference.is(0)) return false;
   const bool positive = dims.lower_bound(difference).value_or(-1) >= 0;
   if (!positive && dims.upper_bound(difference).value_or(1) > 0) return false;
-  for (const std::int64_t sample : {1, 2, 3, 4}) {
+  // Small sizes, and those that networks divide by: (H + 15) // 16 and 2 * ((H + 31) // 32) are equal for multiples of 32.
+  for (const std::int64_t sample : {1, 2, 3, 4, 32, 64, 1024, 20160, 65536}) {
     const auto value = dims.evaluate(difference, [&](std::string_view) { return std::optional(sample); });
     if (!value || *value == 0) return false;
   }
@@ -178,8 +179,8 @@ std::optional<std::pair<std::string, std::string>> Inference::reconcile_type(con
       known = said;
     } else if (said.is_constant()) {
       continue;
-    } else if (!in_sequence &&
-               (differ_unless_empty(dims, said, known) || (known.is_constant() && names_conflict(said, known)))) {
+    } else if (!in_sequence && (known.is_constant() ? dims.never_equal(said, known) || names_conflict(said, known)
+                                                    : differ_unless_empty(dims, said, known))) {
       return {{"dim-name-conflict",
                fmt::format("the dimension name {} stands for different sizes", quote(dims.to_string(said)))}};
     }

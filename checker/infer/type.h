@@ -130,8 +130,8 @@ Type from_declared(const ir::DeclaredType& declared, DimPool& dims, OpenDim&& op
     shape.reserve(declared.shape->dims.size());
     for (std::size_t axis = 0; axis < declared.shape->dims.size(); ++axis) {
       const ir::DeclaredDim& d = declared.shape->dims[axis];
-      if (d.value && *d.value >= 0) {
-        shape.emplace_back(*d.value);
+      if (const auto size = d.size()) {
+        shape.emplace_back(*size);
       } else {
         const Dim named = d.value ? Dim() : dims.from_dim_param(d.param);
         shape.push_back(named.is_unknown() ? open_dim(axis) : named);

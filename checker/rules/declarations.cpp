@@ -1,4 +1,5 @@
 // What graphs declare of their values: inputs and outputs have types, sizes are not negative, a default value fits its input.
+#include <algorithm>
 #include <unordered_map>
 
 #include <fmt/core.h>
@@ -9,14 +10,13 @@
 namespace onnxkit::checker {
 namespace {
 
-/// The first negative size anywhere inside a type.
+/// The least negative size anywhere inside a type.
 std::optional<std::int64_t> negative_size(const ir::DeclaredType& type) {
-  if (type.shape) {
-    for (const ir::DeclaredDim& dim : type.shape->dims) {
-      if (dim.value && *dim.value < 0) return *dim.value;
-    }
-  }
-  return type.element ? negative_size(*type.element) : std::nullopt;
+  std::optional<std::int64_t> least = type.element ? negative_size(*type.element) : std::nullopt;
+  if (!type.shape) return least;
+  for (const ir::DeclaredDim& dim : type.shape->dims)
+    if (dim.value && *dim.value < std::min<std::int64_t>(least.value_or(0), 0)) least = *dim.value;
+  return least;
 }
 
 /// An element type number that means nothing, anywhere inside a type.
@@ -48,8 +48,12 @@ void check_type(RuleContext& context, const ir::GraphScope& scope, const ir::Val
     return;
   }
   if (const auto size = negative_size(*info.type)) {
-    context.error("declared-shape", location, "a declared size is negative", "0 or more, a name, or nothing",
-                  std::to_string(*size), *size == -1 ? "leave the size out if it is unknown" : "");
+    constexpr const char *expected = "0 or more, a name, or nothing", *help = "leave the size out if it is unknown";
+    if (*size == -1)  // runtimes take it as open, and exporters write it so
+      context.warning("declared-shape", location, "a declared size is -1, which is taken as open", expected, "-1",
+                      help);
+    else
+      context.error("declared-shape", location, "a declared size is negative", expected, std::to_string(*size));
   }
   if (const auto key = impossible_key(*info.type)) {
     context.error("declared-type", location, "map keys must be integers or strings", "an integer type or string",
@@ -75,7 +79,7 @@ void check_default(RuleContext& context, const ir::GraphScope& scope, const ir::
   const auto& declared = input.type->shape->dims;
   bool fits = declared.size() == tensor.dims.size();
   for (std::size_t i = 0; fits && i < declared.size(); ++i)
-    fits = !declared[i].value || *declared[i].value == tensor.dims[i];
+    fits = declared[i].size().value_or(tensor.dims[i]) == tensor.dims[i];
   if (!fits)
     context.error("declared-shape", location, "the initializer and the input of the same name have different shapes");
 }

@@ -50,7 +50,7 @@ std::optional<std::uint64_t> declared_bytes(const ir::ValueInfo& info) {
   constexpr double most = 1e18;
   double bytes = storage_bits(static_cast<ElementType>(*type->elem_type)) / 8.0;
   for (const ir::DeclaredDim& dim : type->shape->dims) {
-    if (!dim.value || *dim.value < 0) return std::nullopt;
+    if (!dim.size()) return std::nullopt;
     bytes = std::min(most, bytes * static_cast<double>(*dim.value));
   }
   return static_cast<std::uint64_t>(bytes);

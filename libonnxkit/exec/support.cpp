@@ -25,14 +25,14 @@ std::string dims_text(const ir::DeclaredShape& shape) {
   std::string text = "[";
   for (const ir::DeclaredDim& dim : shape.dims) {
     if (text.size() > 1) text += ", ";
-    text += dim.value ? std::to_string(*dim.value) : dim.param.empty() ? "?" : std::string(dim.param.view());
+    text += dim.size() ? std::to_string(*dim.size()) : dim.param.empty() ? "?" : std::string(dim.param.view());
   }
   return text + "]";
 }
 
 bool fits(const ir::DeclaredShape& shape, std::span<const std::int64_t> dims) {
   return std::equal(shape.dims.begin(), shape.dims.end(), dims.begin(), dims.end(),
-                    [](const ir::DeclaredDim& dim, std::int64_t size) { return !dim.value || *dim.value == size; });
+                    [](const ir::DeclaredDim& dim, std::int64_t size) { return dim.size().value_or(size) == size; });
 }
 
 /// What numpy calls an element type; empty for one that it lacks.

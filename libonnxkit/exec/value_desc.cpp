@@ -12,7 +12,7 @@ ValueDesc describe(const ir::Graph& graph, const ir::ValueInfo& info) {
   if (info.type) desc.type = static_cast<ElementType>(info.type->elem_type.value_or(0));
   if (info.type && info.type->shape) {
     desc.has_shape = true;
-    for (const ir::DeclaredDim& dim : info.type->shape->dims) desc.dims.push_back(dim.value.value_or(-1));
+    for (const ir::DeclaredDim& dim : info.type->shape->dims) desc.dims.push_back(dim.size().value_or(-1));
   }
   return desc;
 }

@@ -49,7 +49,7 @@ class Binder {
 
   ir::Dim dim_of(std::size_t input, std::size_t axis) {
     const ir::DeclaredDim& dim = declared(input, axis);
-    return dim.value ? ir::Dim(*dim.value) : pool_.from_dim_param(dim.param);
+    return dim.size() ? ir::Dim(*dim.size()) : pool_.from_dim_param(dim.param);
   }
 
   Error contradiction(std::size_t input, std::size_t axis, std::int64_t size, std::int64_t other,
@@ -74,7 +74,7 @@ Result<void> for_each_axis(const ir::Graph& graph, std::span<const Value> given,
     const auto& dims = given[input].tensor.dims();
     if (dims.size() != type->shape->dims.size()) continue;
     for (std::size_t axis = 0; axis < dims.size(); ++axis) {
-      if (type->shape->dims[axis].value) continue;  // backends compare these
+      if (type->shape->dims[axis].size()) continue;  // backends compare these
       if (auto fits = f(input, axis, dims[axis]); !fits) return fits;
     }
   }

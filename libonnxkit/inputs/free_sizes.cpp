@@ -238,7 +238,7 @@ class SizeChooser {
     const auto index = static_cast<std::size_t>(&input - graph_.inputs.data());
     if (index < given_.size() && given_[index].kind != ValueKind::none) return false;
     const ir::DeclaredDim& dim = input.type->shape->dims[axis];
-    return !dim.value && (dim.param.empty() || dim.param.view() == "?");
+    return !dim.size() && (dim.param.empty() || dim.param.view() == "?");
   }
 
   /// Greater sizes where with these a node fails or a tensor is empty, which symbols do not always tell.
@@ -326,12 +326,21 @@ bool mentions(std::string_view name, std::initializer_list<std::string_view> wor
                      [&](std::string_view w) { return lower.find(w) != std::string::npos; });
 }
 
+namespace {
+
+/// [layers and directions, batch, hidden size] of a recurrent network.
+bool is_recurrent_state(std::string_view input, std::size_t rank) {
+  return rank == 3 && (input == "h" || input == "c" || mentions(input, {"state", "hidden", "h0", "c0", "h_0", "c_0"}));
+}
+
+}  // namespace
+
 std::int64_t usual_size(std::string_view name, std::string_view input, std::size_t axis, std::size_t rank) {
   if (mentions(name, {"batch"})) return 1;
   if (is_cache(name)) return 4;
   if (mentions(name, {"seq", "len", "time", "token"})) return 8;
   if (mentions(name, {"height", "width"})) return 64;
-  if (axis == 0) return 1;
+  if (axis == 0 || (axis == 1 && is_recurrent_state(input, rank))) return 1;
   if (is_cache(input)) return 4;
   return rank >= 4 && axis >= 2 ? 64 : rank == 3 || rank == 2 ? 8 : 3;
 }

@@ -128,7 +128,7 @@ class Generator {
 
   std::int64_t size_of_axis(const ir::DeclaredType& type, std::size_t axis) {
     const std::vector<ir::DeclaredDim>& dims = type.shape->dims;
-    if (dims[axis].value) return *dims[axis].value;
+    if (const auto size = dims[axis].size()) return *size;
     const std::optional<checker::Shape>& chosen = input_type_->shape;
     if (chosen && chosen->size() == dims.size() && (*chosen)[axis].is_constant()) return (*chosen)[axis].constant();
     const auto known = size_of(pool_, pool_.from_dim_param(dims[axis].param), sizes_.by_name);

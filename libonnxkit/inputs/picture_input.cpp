@@ -123,7 +123,7 @@ Result<Tensor> picture_tensor(const wire::Picture& picture, const ir::ValueInfo&
     return make_error("input-type",
                       "an image requires a floating-point or byte input with four axes, or three without a batch");
   const auto declared = [&](std::size_t axis) {
-    return has_shape ? input.type->shape->dims[axis + rank - 3].value : std::nullopt;
+    return has_shape ? input.type->shape->dims[axis + rank - 3].size() : std::nullopt;
   };
   const bool channels_last = options.channels_last.value_or(are_channels(declared(2)) && !are_channels(declared(0)));
   const std::size_t row_axis = channels_last ? 0 : 1;

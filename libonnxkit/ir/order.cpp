@@ -4,6 +4,9 @@
 #include <numeric>
 #include <queue>
 
+#include "libonnxkit/ir/clone.h"
+#include "libonnxkit/ir/scope.h"
+
 namespace onnxkit::ir {
 namespace {
 
@@ -97,6 +100,31 @@ std::vector<std::size_t> evaluation_order(const Graph& graph, const std::vector<
     if (waiting[i] > 0) order.push_back(i);
   }
   return order;
+}
+
+namespace {
+
+bool is_sorted(const Graph& graph) {
+  const auto order = evaluation_order(graph);
+  return std::is_sorted(order.begin(), order.end());
+}
+
+void sort_nodes(Graph& graph) {
+  std::vector<Node> sorted;
+  sorted.reserve(graph.nodes.size());
+  for (const std::size_t node : evaluation_order(graph)) sorted.push_back(std::move(graph.nodes[node]));
+  graph.nodes = std::move(sorted);
+}
+
+}  // namespace
+
+std::shared_ptr<const Model> in_evaluation_order(std::shared_ptr<const Model> model) {
+  const auto scopes = graph_scopes(*model);
+  if (std::all_of(scopes.begin(), scopes.end(), [](const auto& scope) { return is_sorted(*scope->graph); }))
+    return model;
+  auto sorted = std::make_shared<Model>(clone(*model));
+  for (Graph* graph : mutable_graphs(*sorted)) sort_nodes(*graph);
+  return sorted;
 }
 
 }  // namespace onnxkit::ir

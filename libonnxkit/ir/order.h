@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <type_traits>
 #include <variant>
 #include <vector>
@@ -17,6 +18,9 @@ std::vector<std::int32_t> producers(const Graph& graph);
 std::vector<std::size_t> evaluation_order(const Graph& graph);
 /// The same for who has the producers already.
 std::vector<std::size_t> evaluation_order(const Graph& graph, const std::vector<std::int32_t>& producer);
+
+/// The same model where the nodes of all its graphs are in an evaluation order, else a copy in which they are.
+std::shared_ptr<const Model> in_evaluation_order(std::shared_ptr<const Model> model);
 
 /// Values of `graph` that the subgraphs of `node` (at any depth) read or might read.
 std::vector<ValueId> captured_values(const Graph& graph, const Node& node);

@@ -17,6 +17,9 @@ struct DeclaredDim {
   Text param;
   Text denotation;
   Text unknown_fields;
+
+  /// None where it is open. So is a negative one: some exporters write -1 for a size that the run gives.
+  std::optional<std::int64_t> size() const { return value && *value >= 0 ? value : std::nullopt; }
 };
 
 /// TensorShapeProto.

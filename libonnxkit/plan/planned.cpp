@@ -12,6 +12,7 @@
 #include "libonnxkit/base/system/cpu_time.h"
 #include "libonnxkit/exec/support.h"
 #include "libonnxkit/ir/clone.h"
+#include "libonnxkit/ir/order.h"
 #include "libonnxkit/plan/control_flow.h"
 #include "libonnxkit/plan/guarded.h"
 #include "libonnxkit/plan/places.h"
@@ -405,10 +406,11 @@ Result<void> PlannedSession::prepare_plan(std::string arithmetic) {
   const auto start = Clock::now();
   const exec::RunRequest request{.limits = options_.load.limits, .stop = options_.load.stop};
   const PlannedRun loading{.request = request, .deadline = request.limits.deadline(start)};
-  options_.original = original_;
-  options_.fault = fault_of(*original_, *options_.load.table, options_.load.allow_outside_data);
+  const auto sorted = ir::in_evaluation_order(original_);
+  options_.original = sorted;
+  options_.fault = fault_of(*sorted, *options_.load.table, options_.load.allow_outside_data);
   if (auto more = loading.may_go_on(); !more) return more.error();
-  const auto model = std::make_shared<const ir::Model>(options_.fault ? ir::clone(*original_) : newest(*original_));
+  const auto model = std::make_shared<const ir::Model>(options_.fault ? ir::clone(*sorted) : newest(*sorted));
   planned_ = std::make_unique<Planned>(model, options_);
   if (auto known = known_inputs()) {
     if (auto made = planned_->prepare(*known, loading); !made) return made.error();

@@ -89,7 +89,7 @@ std::optional<std::string> broken_promise(const ir::Graph& graph, const std::vec
     const std::vector<std::int64_t>& dims = outputs[i].value.tensor.dims();
     const bool fits =
         std::equal(declared.begin(), declared.end(), dims.begin(), dims.end(),
-                   [](const ir::DeclaredDim& d, std::int64_t size) { return !d.value || *d.value == size; });
+                   [](const ir::DeclaredDim& d, std::int64_t size) { return d.size().value_or(size) == size; });
     if (!fits) return outputs[i].name;
   }
   return std::nullopt;

@@ -59,7 +59,7 @@ Declared declared_output(const ir::ValueInfo& output) {
           "a loop without iterations requires declared types for the body's scan outputs");
   Declared declared{static_cast<ElementType>(*type->elem_type), {}};
   if (type->shape) {
-    for (const ir::DeclaredDim& dim : type->shape->dims) declared.dims.push_back(dim.value.value_or(0));
+    for (const ir::DeclaredDim& dim : type->shape->dims) declared.dims.push_back(dim.size().value_or(0));
   }
   return declared;
 }

@@ -109,7 +109,7 @@ class Declaring {
   void fix(const std::map<std::string, std::int64_t>& sizes) {
     for (const auto& [name, dims] : inputs_) {
       for (DeclaredDim& dim : *dims) {
-        const auto size = dim.value ? sizes.end() : sizes.find(std::string(dim.param.view()));
+        const auto size = dim.size() ? sizes.end() : sizes.find(std::string(dim.param.view()));
         if (size == sizes.end()) continue;
         dim.value = size->second;
         dim.param = {};
@@ -125,7 +125,7 @@ class Declaring {
     for (const auto& [name, dims] : inputs_) {
       for (std::size_t i = 0; i < dims->size(); ++i) {
         DeclaredDim& dim = (*dims)[i];
-        if (!dim.value && dim.param.view().empty() && key == anonymous_dim(name, i)) return InputAxis{&dim, key};
+        if (!dim.size() && dim.param.view().empty() && key == anonymous_dim(name, i)) return InputAxis{&dim, key};
       }
     }
     const auto parsed = axis_key(key);
@@ -144,7 +144,7 @@ class Declaring {
   }
 
   Result<void> may_replace(const InputAxis& axis) {
-    if (!axis.dim->value) return {};
+    if (!axis.dim->size()) return {};
     if (declared_ == DeclaredSizes::replace) {
       replaced_ = true;
       return {};
@@ -156,7 +156,7 @@ class Declaring {
   }
 
   Result<void> resize(const InputAxis& axis, std::int64_t size) {
-    if (axis.dim->value == size) return {};
+    if (axis.dim->size() == size) return {};
     if (auto may = may_replace(axis); !may) return may;
     axis.dim->value = size;
     axis.dim->param = {};
@@ -164,7 +164,7 @@ class Declaring {
   }
 
   Result<void> rename(const InputAxis& axis, const std::string& name) {
-    if (!axis.dim->value && axis.dim->param.view() == name) return {};
+    if (!axis.dim->size() && axis.dim->param.view() == name) return {};
     if (auto may = may_replace(axis); !may) return may;
     replaced_ = replaced_ || !axis.dim->param.view().empty();
     axis.dim->value.reset();
@@ -264,7 +264,7 @@ std::map<std::string, InputShape> input_shapes(const Model& model) {
     for (std::size_t i = 0; i < input.type->shape->dims.size(); ++i) {
       const DeclaredDim& dim = input.type->shape->dims[i];
       const std::string_view param = dim.param.view();
-      shape.sizes.push_back(dim.value            ? std::to_string(*dim.value)
+      shape.sizes.push_back(dim.size()           ? std::to_string(*dim.size())
                             : is_one_name(param) ? std::string(param)
                                                  : anonymous_dim(name, i));
     }

@@ -20,7 +20,7 @@ using Names = std::set<std::string_view>;
 void add_names(Names& names, const ir::DeclaredType& type) {
   if (type.shape) {
     for (const ir::DeclaredDim& dim : type.shape->dims)
-      if (!dim.value && !dim.param.empty()) names.insert(dim.param);
+      if (!dim.size() && !dim.param.empty()) names.insert(dim.param);
   }
   if (type.element) add_names(names, *type.element);
 }
@@ -43,7 +43,7 @@ std::vector<std::string> anonymous_names(const ir::Model& model) {
     if (input.value == ir::ValueId::none || !input.type || !input.type->shape) continue;
     const std::vector<ir::DeclaredDim>& dims = input.type->shape->dims;
     for (std::size_t axis = 0; axis < dims.size(); ++axis) {
-      if (!dims[axis].value && dims[axis].param.empty())
+      if (!dims[axis].size() && dims[axis].param.empty())
         names.push_back(anonymous_dim(model.graph->name_of(input.value), axis));
     }
   }
