@@ -32,6 +32,7 @@ Result<std::unique_ptr<plan::Executable>> ReadyPlan::make(plan::Plan plan, Share
   std::unique_ptr<ReadyPlan> ready(new ReadyPlan(std::move(plan), shared.load.context->threads(shared.load.threads)));
   Preparation preparation{ready->plan_, shared.packed, *ready->threads_,
                           *shared.host, shared.load,   std::vector<std::uint32_t>(ready->plan_.buffers.size())};
+  ready->are_read_ = plan::read_buffers(ready->plan_);
   std::vector<std::uint32_t> reads(ready->plan_.buffers.size());
   for (const plan::Step& step : ready->plan_.steps) {
     for (const View& view : step.inputs) ++reads[view.buffer];
@@ -108,6 +109,7 @@ Result<void> ReadyPlan::bind_inputs(std::span<const Value> inputs) {
     if (bytes.size() != buffer.bytes)
       return make_error("input-shape",
                         fmt::format("the input {} has another size than the plan", plan_.inputs[i].name));
+    if (!are_read_[plan_.inputs[i].buffer]) continue;
     const std::byte* from = bytes.data();
     constexpr std::uintptr_t widest = 8;
     if (reinterpret_cast<std::uintptr_t>(from) % widest != 0) {

@@ -45,6 +45,7 @@ class ReadyPlan : public plan::Executable {
   std::uint64_t held_bytes_ = 0;                 ///< of room that they keep for operands of the run
   std::uint64_t scratch_bytes_ = 0;              ///< the most that one of them takes while it runs
   Block arena_;
+  std::vector<bool> are_read_;  ///< by buffer
   std::vector<std::byte*> bases_;
   std::vector<Value> slots_;
   std::vector<LentMemory> outputs_;

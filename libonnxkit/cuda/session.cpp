@@ -350,8 +350,9 @@ void ReadyPlan::plan_copies() {
     if (buffer.home == Home::slot || buffer.bytes == 0) return std::nullopt;
     return Copy{.buffer = port.buffer, .begin = 0, .bytes = buffer.bytes, .device = memory_->begin(port.buffer)};
   };
+  are_read_ = plan::read_buffers(plan_);
   for (const plan::Port& port : plan_.inputs) {
-    if (is_sent_in_parts(plan_.buffers[port.buffer])) continue;
+    if (!are_read_[port.buffer] || is_sent_in_parts(plan_.buffers[port.buffer])) continue;
     if (const auto copy = whole(port)) stretches_.front().to_device.push_back(*copy);
   }
   for (std::size_t i = 0; i < stretches_.size(); ++i) {

@@ -164,6 +164,7 @@ class ReadyPlan : public plan::Executable {
   Stretch once_;  ///< works that ran when the memory was new
   std::vector<Stretch> stretches_;
   std::vector<Value> slots_;
+  std::vector<bool> are_read_;                       ///< by buffer
   std::optional<plan::HostSteps> host_steps_;        ///< once there is one
   std::vector<std::shared_ptr<std::byte>> fetched_;  ///< by output; null for those in the plan's pinned memory
 };

@@ -20,6 +20,7 @@ Result<void> ReadyPlan::bind_inputs(std::span<const Value> inputs, std::optional
       slots_[buffer.index] = inputs[i];
       continue;
     }
+    if (!are_read_[plan_.inputs[i].buffer]) continue;
     Tensor tensor = inputs[i].tensor;
     if (tensor.type() != buffer.type) {
       auto changed = plan::in_type(tensor, buffer.type);

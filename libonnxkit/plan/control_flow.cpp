@@ -7,10 +7,9 @@
 #include <fmt/core.h>
 
 #include "libonnxkit/base/dtype/dtype.h"
-#include "libonnxkit/ir/clone.h"
-#include "libonnxkit/ir/order.h"
 #include "libonnxkit/ir/scope.h"
 #include "libonnxkit/ir/uses.h"
+#include "libonnxkit/plan/body_model.h"
 #include "libonnxkit/plan/compose.h"
 #include "libonnxkit/plan/draws.h"
 #include "libonnxkit/plan/integer_in.h"
@@ -25,69 +24,6 @@ namespace {
 Result<std::unique_ptr<exec::Session>> load_on_host(const std::shared_ptr<const ir::Model>& model,
                                                     const PlannedOptions& options) {
   return options.host->load({.model = model}, host_load(options.load));
-}
-
-/// The values that bodies of the only node read from around it.
-std::vector<ir::ValueId> captures(const ir::Graph& graph) {
-  const ir::Node& node = graph.nodes.front();
-  const ir::Uses uses(graph);
-  const auto reads = uses.reads(0);
-  const auto own =
-      std::count_if(node.inputs.begin(), node.inputs.end(), [](ir::ValueId id) { return id != ir::ValueId::none; });
-  std::vector<ir::ValueId> ids(reads.begin() + own, reads.end());
-  std::sort(ids.begin(), ids.end());
-  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
-  return ids;
-}
-
-/// What the model of the node says of a value, without its sizes.
-std::optional<ir::DeclaredType> type_in(const ir::Graph& outer, const ir::InitializerTable& constants, ir::ValueId id) {
-  ir::DeclaredType type;
-  if (const ir::Tensor* constant = constants.find(id)) {
-    type.kind = ir::DeclaredType::Kind::tensor;
-    type.elem_type = constant->data_type;
-    return type;
-  }
-  const auto input = std::find_if(outer.inputs.begin(), outer.inputs.end(),
-                                  [&](const ir::ValueInfo& port) { return port.value == id && port.type; });
-  if (input == outer.inputs.end()) return std::nullopt;
-  type = input->type->clone();
-  type.shape.reset();
-  return type;
-}
-
-/// Inputs of the body for which it declares no type get that of what the node passes on: a plan of doubles needs them. Sizes that it declares are
-/// often those of the first pass only; of a Loop's number of the pass and condition the rank counts.
-void declare_inputs(ir::Graph& body, const ir::Graph& outer, const ir::InitializerTable& constants) {
-  const ir::Node& node = outer.nodes.front();
-  for (std::size_t i = 0; i < body.inputs.size() && i < node.inputs.size(); ++i) {
-    std::optional<ir::DeclaredType>& type = body.inputs[i].type;
-    const bool is_stated = type && type->kind != ir::DeclaredType::Kind::none;
-    if (!is_stated && node.inputs[i] != ir::ValueId::none) type = type_in(outer, constants, node.inputs[i]);
-    const bool is_counter = Subject::is_op(node, "Loop") && i < 2;
-    if (type && !is_counter) type->shape.reset();
-  }
-}
-
-ir::Model body_model(const ir::Model& model, const ir::Graph& body) {
-  ir::Model made = ir::clone(model);
-  const ir::Graph& outer = *model.graph;
-  auto graph = std::make_unique<ir::Graph>(ir::clone(body));
-  const ir::InitializerTable constants(outer);
-  declare_inputs(*graph, outer, constants);
-  for (const ir::ValueId id : captures(outer)) {
-    const Text name = outer.values[ir::index_of(id)].name;
-    const ir::ValueId inner = graph->intern(name);
-    if (const ir::Tensor* constant = constants.find(id)) {
-      graph->initializers.push_back(ir::clone(*constant));
-    } else {
-      ir::ValueInfo& input = graph->inputs.emplace_back();
-      input.value = inner;
-      input.type = type_in(outer, constants, id);
-    }
-  }
-  made.graph = std::move(graph);
-  return made;
 }
 
 Error kernel_error(const char* message) { return make_error("kernel", message); }
@@ -167,12 +103,13 @@ bool counts_within(std::int64_t axis, std::size_t rank) {
 // ---- bodies
 
 Body::Body(const ir::Model& model, const ir::Graph& graph, std::string title, const PlannedOptions& options)
-    : title_(std::move(title)),
-      options_(options),
-      own_inputs_(graph.inputs.size()),
-      model_(std::make_shared<const ir::Model>(body_model(model, graph))),
-      planned_(std::make_unique<Planned>(model_, options_)) {
+    : title_(std::move(title)), options_(options), own_inputs_(graph.inputs.size()) {
+  // Plans of doubles hand on float64 whatever the type of a constant is.
+  BodyModel made = body_model(model, graph, !options.exact);
+  passed_on_ = std::move(made.passed_on);
+  model_ = std::make_shared<const ir::Model>(std::move(made.model));
   options_.original = model_;
+  planned_ = std::make_unique<Planned>(model_, options_);
 }
 
 std::optional<std::string> Body::out_of_plans() const {
@@ -197,10 +134,12 @@ Result<std::vector<Value>> Body::run(std::vector<Value> inputs, const std::vecto
   }
   PlannedRun of_body = run;
   of_body.body = title_;
-  auto outputs = planned_->run(given, of_body);
+  Result<std::vector<NamedValue>> outputs = std::vector<NamedValue>();
+  if (!graph.outputs.empty()) outputs = planned_->run(given, of_body);
   if (!outputs) return outputs.error();
+  auto computed = outputs->begin();
   std::vector<Value> values;
-  for (NamedValue& output : *outputs) values.push_back(std::move(output.value));
+  for (const auto& input : passed_on_) values.push_back(input ? given[*input].value : std::move((computed++)->value));
   return values;
 }
 
@@ -294,7 +233,7 @@ std::string ControlFlow::why_not_plain(const std::vector<Value>& inputs) const {
 }
 
 std::string ControlFlow::why_not_plain_loop(const std::vector<Value>& inputs) const {
-  if (inputs.size() < 2 || bodies_[0]->graph().outputs.size() + 1 < inputs.size()) return odd_form;
+  if (inputs.size() < 2 || bodies_[0]->outputs() + 1 < inputs.size()) return odd_form;
   const bool counts = inputs[0].kind != ValueKind::none, tests = inputs[1].kind != ValueKind::none;
   const bool ends =
       (counts && integer_in(inputs[0]).value_or(0) < 1) || (tests && integer_in(inputs[1]).value_or(0) == 0);
@@ -305,7 +244,7 @@ std::string ControlFlow::why_not_plain_scan(const std::vector<Value>& inputs) co
   const std::int64_t scanned = integer_of(node(), "num_scan_inputs", 0);
   if (scanned < 1 || scanned > static_cast<std::int64_t>(inputs.size())) return odd_form;
   const std::size_t states = inputs.size() - static_cast<std::size_t>(scanned);
-  if (bodies_[0]->graph().outputs.size() < states) return odd_form;
+  if (bodies_[0]->outputs() < states) return odd_form;
   const auto axes = per_value(node(), "scan_input_axes", inputs.size() - states);
   if (axes.size() != inputs.size() - states) return odd_form;
   std::optional<std::int64_t> length;
@@ -368,7 +307,7 @@ Result<std::optional<std::vector<Value>>> ControlFlow::run_loop(const std::vecto
   const std::int64_t most = integer_in(carried[0]).value_or(std::numeric_limits<std::int64_t>::max());
   carried.erase(carried.begin(), carried.begin() + 2);
   const ir::Graph& body = bodies_[0]->graph();
-  std::vector<Collected> collected(body.outputs.size() - 1 - carried.size());
+  std::vector<Collected> collected(bodies_[0]->outputs() - 1 - carried.size());
   for (std::int64_t i = 0; i < most; ++i) {
     if (auto more = run.may_go_on(); !more) return more.error();
     if (bodies_[0]->out_of_plans()) return std::optional<std::vector<Value>>();
@@ -401,7 +340,7 @@ Result<std::optional<std::vector<Value>>> ControlFlow::run_scan(const std::vecto
   std::vector<Tensor> inputs;
   for (std::size_t i = states.size() - scanned; i < states.size(); ++i) inputs.push_back(states[i].tensor);
   states.resize(states.size() - scanned);
-  const std::size_t outputs = bodies_[0]->graph().outputs.size() - states.size();
+  const std::size_t outputs = bodies_[0]->outputs() - states.size();
   const auto axes = per_value(node(), "scan_input_axes", scanned),
              backward = per_value(node(), "scan_input_directions", scanned),
              output_axes = per_value(node(), "scan_output_axes", outputs),

@@ -21,6 +21,8 @@ class Body {
   const std::string& title() const { return title_; }
   /// Inputs that the body declares; what it captures comes behind them.
   std::size_t own_inputs() const { return own_inputs_; }
+  /// That the body declares.
+  std::size_t outputs() const { return passed_on_.size(); }
   /// Outputs in the order of the body's. `captured` are looked up by name; `inputs` come in the order of the body's own.
   Result<std::vector<Value>> run(std::vector<Value> inputs, const std::vector<NamedValue>& captured,
                                  const PlannedRun& run);
@@ -35,6 +37,8 @@ class Body {
   std::string title_;
   PlannedOptions options_;  ///< of the model, with the body as it was written
   std::size_t own_inputs_ = 0;
+  std::vector<std::optional<std::size_t>>
+      passed_on_;  ///< by output of the body: the input that it is, which no plan copies
   std::shared_ptr<const ir::Model> model_;
   std::unique_ptr<Planned> planned_;
 };

@@ -68,4 +68,11 @@ bool writes_nothing(const Plan& plan, const Step& step) {
   });
 }
 
+std::vector<bool> read_buffers(const Plan& plan) {
+  std::vector<bool> are_read(plan.buffers.size(), false);
+  for (const Step& step : plan.steps)
+    for (const View& view : step.inputs) are_read[view.buffer] = true;
+  return are_read;
+}
+
 }  // namespace onnxkit::plan

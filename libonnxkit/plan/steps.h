@@ -304,4 +304,7 @@ std::vector<bool> exact_buffers(const Plan& plan);
 /// All results of the step have no elements: backends make no kernel for it, so kernels need not ask for that, nor for memory that is not there.
 bool writes_nothing(const Plan& plan, const Step& step);
 
+/// By buffer: a step reads it.
+std::vector<bool> read_buffers(const Plan& plan);
+
 }  // namespace onnxkit::plan

@@ -238,8 +238,24 @@ class Folding {
     return part;
   }
 
+  /// The constant that nodes Identity pass on.
+  ir::ValueId passed_on(ir::ValueId id) const {
+    while (const ir::Node* writer = subject_.writer(id, "Identity")) id = input_of(*writer, 0);
+    return id != ir::ValueId::none && subject_.is_constant(id) ? id : ir::ValueId::none;
+  }
+
+  /// Of several names for one constant none takes memory.
+  void take_passed_on(std::vector<ir::ValueId>& ids) {
+    std::erase_if(ids, [&](ir::ValueId id) {
+      const ir::ValueId source = subject_.uses().is_output(id) ? ir::ValueId::none : passed_on(id);
+      if (source != ir::ValueId::none) patch_.replace_value(id, source);
+      return source != ir::ValueId::none;
+    });
+  }
+
   Result<void> take_evaluated() {
-    const std::vector<ir::ValueId> ids = wanted();
+    std::vector<ir::ValueId> ids = wanted();
+    take_passed_on(ids);
     if (ids.empty()) return {};
     auto outputs = subject_.evaluate()(model_of(ids));
     if (!outputs) return {};  // what cannot be computed now says so when the plan runs
