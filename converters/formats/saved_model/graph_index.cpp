@@ -7,11 +7,6 @@
 
 namespace onnxkit::saved_model {
 
-using foreign::Argument;
-using foreign::Node;
-using foreign::Tensor;
-using foreign::ValueId;
-
 GraphIndex::GraphIndex(foreign::Graph& graph) : graph_(graph) {
   for (std::size_t i = 0; i < graph.tensors.size(); ++i) tensors_.emplace(graph.tensors[i].value, i);
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {

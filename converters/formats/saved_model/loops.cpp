@@ -8,12 +8,6 @@
 namespace onnxkit::saved_model {
 namespace {
 
-using foreign::Argument;
-using foreign::Graph;
-using foreign::Node;
-using foreign::Tensor;
-using foreign::ValueId;
-
 Graph* body_of(Node& node, std::string_view name) {
   for (Argument& argument : node.arguments)
     if (argument.name == name)

@@ -8,10 +8,6 @@
 namespace onnxkit::saved_model {
 namespace {
 
-using foreign::Argument;
-using foreign::Graph;
-using foreign::Node;
-using foreign::ValueId;
 using Numbers = std::vector<std::int64_t>;
 
 Argument list_argument_of(const Numbers& numbers, std::string_view name) {

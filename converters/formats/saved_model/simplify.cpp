@@ -13,11 +13,6 @@
 namespace onnxkit::saved_model {
 namespace {
 
-using foreign::Argument;
-using foreign::Graph;
-using foreign::Node;
-using foreign::Tensor;
-using foreign::ValueId;
 using Dims = std::vector<std::int64_t>;
 
 std::unordered_map<ValueId, std::size_t> tensors_by_value(const Graph& graph) {

@@ -7,10 +7,6 @@
 
 namespace onnxkit::to_tflite {
 
-using foreign::Argument;
-using foreign::Node;
-using foreign::ValueId;
-
 ValueId value_of(const Argument& argument) {
   const auto* id = argument.as<ValueId>();
   return id ? *id : ValueId::none;

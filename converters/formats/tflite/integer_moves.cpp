@@ -14,12 +14,6 @@
 namespace onnxkit::to_tflite {
 namespace {
 
-using foreign::Argument;
-using foreign::Node;
-using foreign::Quantization;
-using foreign::Tensor;
-using foreign::ValueId;
-
 /// Operators whose elements are some of those of their first argument, or of a list.
 constexpr std::string_view movers[] = {
     "TRANSPOSE", "RESHAPE", "SQUEEZE", "EXPAND_DIMS",   "STRIDED_SLICE",           "SLICE",

@@ -14,12 +14,6 @@
 namespace onnxkit::to_tflite {
 namespace {
 
-using foreign::Argument;
-using foreign::Node;
-using foreign::Quantization;
-using foreign::Tensor;
-using foreign::ValueId;
-
 enum class Scales : std::uint8_t {
   own,       ///< those of each value
   equal,     ///< the same for all values
