@@ -55,6 +55,9 @@ class Writers {
   /// What every node must pass before its mapping sees it: refuses types that no operator of the framework takes. Null when there is nothing.
   void set_condition(WriteNode check) { condition_ = check; }
   WriteNode condition() const { return condition_; }
+  /// TensorFlow's when none is set.
+  void set_dialect(const Dialect& dialect) { dialect_ = dialect; }
+  const Dialect& dialect() const { return dialect_; }
   const std::map<std::string_view, WriteNode>& all() const { return by_op_; }
   /// The operators that have one, sorted.
   std::vector<std::string> names() const {
@@ -67,6 +70,7 @@ class Writers {
   std::map<std::string_view, WriteNode> by_op_;
   std::map<std::string_view, Refusal> refusals_;
   WriteNode condition_ = nullptr;
+  Dialect dialect_;
 };
 
 /// The model as a graph of another framework, `framework` by name. Text and weights of the result view into `model`, which must outlive it. Error

@@ -74,6 +74,12 @@ Ints nearest_places(const Sampling& sampling, std::string_view mode) {
   return places;
 }
 
+Ints repeated_ends(std::int64_t size, std::int64_t begin, std::int64_t end) {
+  Ints places;
+  for (std::int64_t at = -begin; at < size + end; ++at) places.push_back(std::clamp<std::int64_t>(at, 0, size - 1));
+  return places;
+}
+
 bool takes_same(const std::vector<Sampling>& axes, std::string_view mode, std::string_view coordinates,
                 std::string_view rounding) {
   return std::all_of(axes.begin(), axes.end(), [&](const Sampling& own) {

@@ -31,6 +31,8 @@ struct OpenResize {
 std::optional<OpenResize> open_resize(WriteCall& call, std::size_t rank);
 /// The elements that an axis of the result takes.
 Ints nearest_places(const Sampling& sampling, std::string_view mode);
+/// The same of an axis whose first and last element are repeated so many times.
+Ints repeated_ends(std::int64_t size, std::int64_t begin, std::int64_t end);
 /// Whether operators of channels-last frameworks that look where `coordinates` says, and round so, take the same elements.
 bool takes_same(const std::vector<Sampling>& axes, std::string_view mode, std::string_view coordinates,
                 std::string_view rounding);

@@ -329,6 +329,8 @@ std::string_view WriteCall::keep(std::string_view text) { return exporter_.model
 
 checker::DimPool& WriteCall::dims() { return exporter_.inferred_.dims; }
 
+const Dialect& WriteCall::dialect() const { return exporter_.writers_.dialect(); }
+
 std::pair<ValueId, std::size_t> WriteCall::with_size(Dim size) { return exporter_.with_size(frame_, size); }
 bool WriteCall::has_size(Dim size) const { return foreign::has_size(frame_, size); }
 

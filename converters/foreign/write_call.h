@@ -37,6 +37,13 @@ std::string_view counterpart(const Counterpart (&rows)[N], const ir::Node& node)
   return row->second;
 }
 
+/// How a framework of TensorFlow's family writes the operators that the family has in common.
+struct Dialect {
+  std::span<const Counterpart> names =
+      {};                ///< of operators and attributes: TensorFlow's, and its own where they differ
+  bool is_lite = false;  ///< positions and sizes are int32; the axes of Concat and Gather are attributes
+};
+
 /// What an operator of a framework is given: plain data, or values of the graph. A list of sizes may mix integers and values.
 struct Given {
   using Mixed = std::vector<std::variant<std::int64_t, ValueId>>;
@@ -146,6 +153,7 @@ class WriteCall {
   /// Text that lives as long as the graph.
   std::string_view keep(std::string_view text);
   checker::DimPool& dims();
+  const Dialect& dialect() const;
   /// A value with an axis of that size, the first there is; none where there is none. What only a graph around this one has becomes an input.
   std::pair<ValueId, std::size_t> with_size(Dim size);
   /// Whether there is one.

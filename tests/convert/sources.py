@@ -6,7 +6,10 @@ import re
 FORMATS = pathlib.Path("converters/formats")
 #: By mapping folder: where the functions lie that its mappings share.
 SHARED = {"pt2/read": ["aten/*.cpp"], "saved_model/read": ["saved_model/lower.cpp"], "tflite/read": ["tflite/lower.cpp"], "aten/write": ["aten/*.cpp"],
-          "saved_model/write": ["saved_model/*.cpp"], "tflite/write": ["tflite/*.cpp"]}
+          "saved_model/write": ["../foreign/tensorflow_family/**/*.cpp", "saved_model/*.cpp"],
+          "tflite/write": ["../foreign/tensorflow_family/**/*.cpp", "tflite/*.cpp"]}
+#: By mapping folder: where more of its mappings lie, which it has in common with another one.
+COMMON = {"saved_model/write": ["../foreign/tensorflow_family/write"], "tflite/write": ["../foreign/tensorflow_family/write"]}
 FUNCTION = re.compile(r"^(?!namespace|using|struct|class|constexpr)[\w:<>,&* ]*?\b(\w+)\(((?:[^;{}]|\{\})*?)\) (?:const )?\{(.*?)(?:^\}|\}$)", re.M | re.S)
 ROW = re.compile(r'(?:mappings|writers)\s*\.add(?:_all|_as)?\(')
 READ = re.compile(r'call\.(flag|text|integer|integers|real|reals|has|has_attribute|axis|axes|elem|sizes|size|number)\(\s*'
@@ -118,7 +121,7 @@ def rows_of(text):
 def read_values(folder):
     """{(operator, attribute, value, default)} that the mappings of a folder read."""
     found = set()
-    for path in sorted((FORMATS / folder).glob("*.cpp")):
+    for path in (path for one in [folder, *COMMON.get(folder, [])] for path in sorted((FORMATS / one).glob("*.cpp"))):
         text = path.read_text()
         functions = {**shared(folder), **functions_of(text)}
         for operators, named in rows_of(text) if path.stem != "refused" else ():

@@ -20,8 +20,8 @@ ValueId counted_axis(WriteCall& call, Dim size, std::size_t axis, std::size_t ra
     std::iota(places.begin(), places.end(), 0);
     return matrix(call, *known_sizes(Type::tensor(ElementType::int32, shape)), places);
   }
-  const ValueId limit = reshape(call, sizes_vector(call, {size}), Shape());
-  const ValueId zero = call.scalar(ElementType::int32, 0), one = call.scalar(ElementType::int32, 1);
+  const ValueId limit = as_scalar(call, sizes_vector(call, {size}));
+  const ValueId zero = number(call, 0), one = number(call, 1);
   const ValueId range =
       call.emit("RANGE", {{"start", zero}, {"limit", limit}, {"delta", one}}, Type::tensor(ElementType::int32, {size}));
   return reshape(call, range, shape);
@@ -36,7 +36,7 @@ ValueId positions(WriteCall& call, std::size_t input, std::size_t of_axis) {
   if (counts_from_start(call, input)) return given;
   if (!size) {
     const Dim open = call.shape(0) && of_axis < call.shape(0)->size() ? (*call.shape(0))[of_axis] : Dim();
-    const ValueId length = cast(call, reshape(call, sizes_vector(call, {open}), Shape()), elem);
+    const ValueId length = cast(call, as_scalar(call, sizes_vector(call, {open})), elem);
     return call.refused() ? given : binary(call, "FLOOR_MOD", given, length);
   }
   return binary(call, "FLOOR_MOD", given, call.scalar(elem, static_cast<double>(*size)));

@@ -5,59 +5,68 @@
 #include <cmath>
 #include <numeric>
 
-#include <fmt/format.h>
-
 #include "converters/formats/tflite/pair_scales.h"
-#include "libonnxkit/base/dtype/dtype.h"
 
 namespace onnxkit::to_tflite {
-
-// ---- constants
-
-ValueId numbers(WriteCall& call, const Ints& values) { return call.integers_tensor(ElementType::int32, values); }
-
-ValueId matrix(WriteCall& call, Ints dims, const Ints& values) {
-  return call.once(fmt::format("m{}:{}", fmt::join(dims, ","), fmt::join(values, ",")), [&] {
-    std::string bytes(values.size() * sizeof(std::int32_t), '\0');
-    encode(ElementType::int32, std::span<const std::int64_t>(values),
-           std::as_writable_bytes(std::span(bytes.data(), bytes.size())));
-    return call.tensor(ElementType::int32, dims, std::move(bytes));
-  });
-}
-
 namespace {
 
-/// One size of a value, as a vector of one element.
-ValueId size_vector(WriteCall& call, Dim size) {
-  const auto [holder, axis] = call.with_size(size);
-  if (size.is_unknown() || holder == ValueId::none) {
-    call.refuse("it needs a size that no value of the graph has", "give the model's open sizes constants");
-    return holder;
-  }
-  return call.once(fmt::format("size{}:{}", index_of(holder), axis), [&, from = holder, at = axis] {
-    const auto rank = static_cast<std::int64_t>(rank_of(call, from));
-    const ValueId sizes = call.emit("SHAPE", {{"x", from}, {"out_type", ElementType::int32}},
-                                    Type::tensor(ElementType::int32, {Dim(rank)}));
-    const auto place = static_cast<std::int64_t>(at);
-    return call.emit("STRIDED_SLICE",
-                     {{"x", sizes},
-                      {"begin", numbers(call, {place})},
-                      {"end", numbers(call, {place + 1})},
-                      {"strides", numbers(call, {1})}},
-                     Type::tensor(ElementType::int32, {Dim(1)}));
-  });
-}
+constexpr foreign::Counterpart names_of_lite[] = {
+    {"AddV2", "ADD"},
+    {"Sub", "SUB"},
+    {"Mul", "MUL"},
+    {"RealDiv", "DIV"},
+    {"Abs", "ABS"},
+    {"Square", "SQUARE"},
+    {"Sqrt", "SQRT"},
+    {"Log", "LOG"},
+    {"Neg", "NEG"},
+    {"Rsqrt", "RSQRT"},
+    {"TopKV2", "TOPK_V2"},
+    {"OneHot", "ONE_HOT"},
+    {"Relu", "RELU"},
+    {"Relu6", "RELU6"},
+    {"Elu", "ELU"},
+    {"Maximum", "MAXIMUM"},
+    {"Minimum", "MINIMUM"},
+    {"Equal", "EQUAL"},
+    {"NotEqual", "NOT_EQUAL"},
+    {"Less", "LESS"},
+    {"LessEqual", "LESS_EQUAL"},
+    {"Greater", "GREATER"},
+    {"GreaterEqual", "GREATER_EQUAL"},
+    {"LogicalAnd", "LOGICAL_AND"},
+    {"LogicalOr", "LOGICAL_OR"},
+    {"LogicalNot", "LOGICAL_NOT"},
+    {"SelectV2", "SELECT_V2"},
+    {"Cast", "CAST"},
+    {"DstT", "out_data_type"},
+    {"Sum", "SUM"},
+    {"Softmax", "SOFTMAX"},
+    {"LogSoftmax", "LOG_SOFTMAX"},
+    {"LRN", "LOCAL_RESPONSE_NORMALIZATION"},
+    {"depth_radius", "radius"},
+    {"Shape", "SHAPE"},
+    {"Reshape", "RESHAPE"},
+    {"Squeeze", "SQUEEZE"},
+    {"ExpandDims", "EXPAND_DIMS"},
+    {"Transpose", "TRANSPOSE"},
+    {"ConcatV2", "CONCATENATION"},
+    {"GatherV2", "GATHER"},
+    {"StridedSlice", "STRIDED_SLICE"},
+    {"ReverseV2", "REVERSE_V2"},
+    {"Pad", "PAD"},
+    {"PadV2", "PADV2"},
+    {"Fill", "FILL"},
+    {"Range", "RANGE"},
+    {"ResizeBilinear", "RESIZE_BILINEAR"},
+    {"ResizeNearestNeighbor", "RESIZE_NEAREST_NEIGHBOR"},
+    {"DepthToSpace", "DEPTH_TO_SPACE"},
+    {"SpaceToDepth", "SPACE_TO_DEPTH"},
+};
 
 }  // namespace
 
-ValueId sizes_vector(WriteCall& call, const Shape& sizes) {
-  if (const auto known = known_sizes(Type::tensor(ElementType::int32, sizes))) return numbers(call, *known);
-  std::vector<ValueId> parts;
-  for (const Dim size : sizes)
-    parts.push_back(size.is_constant() ? numbers(call, {size.constant()}) : size_vector(call, size));
-  if (call.refused()) return parts.front();
-  return concat(call, parts, 0, Type::tensor(ElementType::int32, {Dim(static_cast<std::int64_t>(sizes.size()))}));
-}
+Writers::Writers() : tensorflow_family::Writers({.names = names_of_lite, .is_lite = true}) {}
 
 namespace {
 
@@ -100,126 +109,6 @@ std::optional<foreign::Quantization> quantization_from(WriteCall& call, const Wr
   }
   restore_scale(parameters.node, made);
   return made;
-}
-
-// ---- operators
-
-ValueId unary(WriteCall& call, std::string_view op, ValueId x) {
-  return call.emit(op, {{"x", x}}, Type(call.type_of(x)));
-}
-
-ValueId binary(WriteCall& call, std::string_view op, ValueId a, ValueId b) {
-  return call.emit(op, {{"x", a}, {"y", b}}, broadcast_type(call, a, b));
-}
-
-ValueId binary(WriteCall& call, std::string_view op, ValueId a, double b) {
-  return binary(call, op, a, call.scalar(call.type_of(a).elem, b));
-}
-
-ValueId compare(WriteCall& call, std::string_view op, ValueId a, ValueId b) {
-  return call.emit(op, {{"x", a}, {"y", b}}, with_elem(broadcast_type(call, a, b), ElementType::boolean));
-}
-
-ValueId select(WriteCall& call, ValueId condition, ValueId a, ValueId b) {
-  Type type = broadcast_type(call, a, b);
-  if (const Type& mask = call.type_of(condition); mask.shape && type.shape && mask.shape->size() > type.shape->size())
-    type.shape = mask.shape;
-  return call.emit("SELECT_V2", {{"condition", condition}, {"x", a}, {"y", b}}, std::move(type));
-}
-
-ValueId cast(WriteCall& call, ValueId x, ElementType elem) {
-  const ElementType from = call.type_of(x).elem;
-  if (from == elem) return x;
-  return call.emit("CAST", {{"x", x}, {"in_data_type", from}, {"out_data_type", elem}},
-                   with_elem(call.type_of(x), elem));
-}
-
-ValueId transpose(WriteCall& call, ValueId x, const Ints& order) {
-  if (std::is_sorted(order.begin(), order.end())) return x;
-  const Type& type = call.type_of(x);
-  Type moved = Type::tensor(type.elem);
-  if (type.shape && type.shape->size() == order.size()) {
-    moved.shape.emplace();
-    for (const std::int64_t axis : order) moved.shape->push_back((*type.shape)[static_cast<std::size_t>(axis)]);
-  }
-  return call.emit("TRANSPOSE", {{"x", x}, {"permutation", numbers(call, order)}}, std::move(moved));
-}
-
-ValueId reshape(WriteCall& call, ValueId x, const Shape& shape) {
-  const Type& type = call.type_of(x);
-  if (type.shape && *type.shape == shape) return x;
-  if (shape.empty()) {  // a vector of no sizes would be no constant there; without axes all of one element go
-    Ints axes;
-    for (std::size_t axis = 0; type.shape && axis < type.shape->size(); ++axis)
-      axes.push_back(static_cast<std::int64_t>(axis));
-    return call.emit("SQUEEZE", {{"x", x}, {"squeeze_dims", axes}}, with_shape(type, shape));
-  }
-  Ints sizes;
-  std::size_t open = 0;
-  bool has_zero = false;
-  for (const Dim dim : shape) {
-    open += dim.is_constant() ? 0 : 1;
-    has_zero = has_zero || dim.is(0);
-    sizes.push_back(dim.is_constant() ? dim.constant() : -1);
-  }
-  if (open > 1 || (open == 1 && has_zero))
-    return call.emit("RESHAPE", {{"x", x}, {"shape", sizes_vector(call, shape)}}, with_shape(type, shape));
-  return call.emit("RESHAPE", {{"x", x}, {"shape", numbers(call, sizes)}, {"new_shape", sizes}},
-                   with_shape(type, shape));
-}
-
-ValueId reduce(WriteCall& call, std::string_view op, ValueId x, Ints axes, bool keeps_axes) {
-  Type type = Type::tensor(call.type_of(x).elem);
-  if (const Type& whole = call.type_of(x); whole.shape) {
-    type.shape.emplace();
-    for (std::size_t axis = 0; axis < whole.shape->size(); ++axis) {
-      const bool goes = std::find(axes.begin(), axes.end(), static_cast<std::int64_t>(axis)) != axes.end();
-      if (!goes) type.shape->push_back((*whole.shape)[axis]);
-      if (goes && keeps_axes) type.shape->push_back(Dim(1));
-    }
-  }
-  return call.emit(op, {{"x", x}, {"axes", numbers(call, axes)}, {"keep_dims", keeps_axes}}, std::move(type));
-}
-
-ValueId concat(WriteCall& call, const std::vector<ValueId>& xs, std::int64_t axis, Type type) {
-  if (xs.size() == 1) return xs.front();
-  return call.emit("CONCATENATION", {{"xs", xs}, {"axis", axis}}, std::move(type));
-}
-
-ValueId pad(WriteCall& call, ValueId x, const Ints& begins, const Ints& ends, double value) {
-  const auto is_zero = [](std::int64_t n) { return n == 0; };
-  if (std::all_of(begins.begin(), begins.end(), is_zero) && std::all_of(ends.begin(), ends.end(), is_zero)) return x;
-  Ints pairs;
-  Type type = call.type_of(x);
-  for (std::size_t axis = 0; axis < begins.size(); ++axis) {
-    pairs.push_back(begins[axis]);
-    pairs.push_back(ends[axis]);
-    if (!type.shape || axis >= type.shape->size()) continue;
-    Dim& size = (*type.shape)[axis];
-    if (begins[axis] != 0 || ends[axis] != 0)
-      size = size.is_constant() ? Dim(size.constant() + begins[axis] + ends[axis]) : Dim();
-  }
-  const ValueId paddings = matrix(call, {static_cast<std::int64_t>(begins.size()), 2}, pairs);
-  if (value == 0) return call.emit("PAD", {{"x", x}, {"paddings", paddings}}, std::move(type));
-  const ValueId filling = call.scalar(type.elem, value);
-  return call.emit("PADV2", {{"x", x}, {"paddings", paddings}, {"value", filling}}, std::move(type));
-}
-
-ValueId part(WriteCall& call, ValueId x, const Ints& begins, const std::vector<std::optional<std::int64_t>>& ends,
-             const Ints& strides, Type type) {
-  std::int64_t end_mask = 0;
-  Ints last;
-  for (std::size_t axis = 0; axis < ends.size(); ++axis) {
-    if (!ends[axis]) end_mask |= std::int64_t{1} << axis;
-    last.push_back(ends[axis].value_or(0));
-  }
-  return call.emit("STRIDED_SLICE",
-                   {{"x", x},
-                    {"begin", numbers(call, begins)},
-                    {"end", numbers(call, last)},
-                    {"strides", numbers(call, strides)},
-                    {"end_mask", end_mask}},
-                   std::move(type));
 }
 
 namespace {

@@ -47,8 +47,8 @@ bool is_all_ones(const Ints& numbers) {
 }
 
 ValueId convolved(WriteCall& call, std::string_view op, ValueId x, ValueId filters, const Windows& windows, Type type) {
-  std::vector<Given> given = {{"input", x}, {"filter", filters}, {"strides", for_all_axes(windows.strides)}};
-  if (!is_all_ones(windows.dilations)) given.push_back({"dilations", for_all_axes(windows.dilations)});
+  std::vector<Given> given = {{"input", x}, {"filter", filters}, {"strides", for_all_axes(windows.strides, 1)}};
+  if (!is_all_ones(windows.dilations)) given.push_back({"dilations", for_all_axes(windows.dilations, 1)});
   state_padding(given, windows, windows.kernel.size() == 2);
   return call.emit(op, std::move(given), std::move(type));
 }
@@ -133,7 +133,7 @@ void map_conv_transpose(WriteCall& call) {
                              {{"input_sizes", sizes_vector(call, whole)},
                               {"filter", reordered(call, 1, {2, 3, 1, 0})},
                               {"out_backprop", call.input(0)},
-                              {"strides", for_all_axes(windows.strides)},
+                              {"strides", for_all_axes(windows.strides, 1)},
                               {"padding", std::string_view("VALID")}},
                              with_shape(call.output_type(), whole));
   if (reach->begins != Ints{0, 0} || reach->ends != reach->sizes)

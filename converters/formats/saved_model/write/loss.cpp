@@ -9,7 +9,7 @@ ValueId without_axis_1(WriteCall& call, ValueId x) { return reduce(call, "Sum", 
 /// Where scores are those of the target, [N, C, ...].
 ValueId chosen(WriteCall& call, ValueId target) {
   const Dim classes = (*call.shape(0))[1];
-  const ValueId depth = reshape(call, sizes_vector(call, {classes}), Shape());
+  const ValueId depth = as_scalar(call, sizes_vector(call, {classes}));
   const ValueId yes = call.scalar(ElementType::boolean, 1), no = call.scalar(ElementType::boolean, 0);
   return call.emit(
       "OneHot",

@@ -1,5 +1,4 @@
 // Pooling, with channels last.
-#include <algorithm>
 #include <limits>
 
 #include "converters/formats/saved_model/windows.h"
@@ -9,19 +8,13 @@ namespace {
 
 ValueId pool(WriteCall& call, std::string_view op, ValueId x, const Windows& windows) {
   std::vector<Given> given = {
-      {"input", x}, {"ksize", for_all_axes(windows.kernel)}, {"strides", for_all_axes(windows.strides)}};
+      {"input", x}, {"ksize", for_all_axes(windows.kernel, 1)}, {"strides", for_all_axes(windows.strides, 1)}};
   state_padding(given, windows, false);
   return call.emit(op, std::move(given), with_elem(images_of(call.output_type()), call.type_of(x).elem));
 }
 
-std::optional<Windows> pool_windows(WriteCall& call) {
-  const Ints kernel = call.integers("kernel_shape");
-  if (kernel.empty() || kernel.size() > 3) call.refuse("it does not pool over one to three axes");
-  if (call.refused()) return std::nullopt;
-  Windows windows = windows_of(call, kernel);
-  if (std::any_of(windows.dilations.begin(), windows.dilations.end(), [](std::int64_t d) { return d != 1; }))
-    call.refuse("windows of pooling have no dilations there");
-  return call.refused() ? std::nullopt : std::optional(windows);
+std::optional<Windows> windows_of_pool(WriteCall& call) {
+  return pool_windows(call, 3, "it does not pool over one to three axes");
 }
 
 /// Over two axes where the value has one.
@@ -44,7 +37,7 @@ double lowest(ElementType elem) {
 }
 
 void map_max_pool(WriteCall& call) {
-  auto windows = pool_windows(call);
+  auto windows = windows_of_pool(call);
   if (!windows) return;
   const ElementType elem = call.elem(0);
   if (elem != ElementType::uint8 && elem != ElementType::int8 && !is_real(call)) return;
@@ -55,16 +48,8 @@ void map_max_pool(WriteCall& call) {
   give_spatial(call, is_byte ? cast(call, result, elem) : result);
 }
 
-/// Pads of 0 count as elements, so the mean is put right by a factor for each place where they should not.
-ValueId counted_mean(WriteCall& call, ValueId mean, const Windows& windows, bool counts_pads) {
-  auto factors = foreign::mean_factors(call, windows, counts_pads);
-  if (!factors || factors->is_one()) return mean;
-  if (windows.kernel.size() == 1) factors->dims.insert(factors->dims.begin() + 1, 1);
-  return binary(call, "Mul", mean, call.reals_tensor(call.elem(0), factors->dims, factors->values));
-}
-
 void map_average_pool(WriteCall& call) {
-  const auto windows = pool_windows(call);
+  const auto windows = windows_of_pool(call);
   if (!windows || !is_real(call)) return;
   const bool counts_pads = call.integer("count_include_pad", 0) != 0;
   Windows explicit_windows = *windows;
@@ -78,7 +63,7 @@ void map_average_pool(WriteCall& call) {
 
 /// (sum |x|^p)^(1/p): the mean of the powers, times how many they are.
 void map_lp_pool(WriteCall& call) {
-  auto windows = pool_windows(call);
+  auto windows = windows_of_pool(call);
   if (!windows || !is_real(call)) return;
   if (call.text("auto_pad", "NOTSET").starts_with("SAME"))
     for (std::size_t a = 0; a < windows->kernel.size(); ++a)

@@ -10,7 +10,7 @@ namespace {
 ValueId along_axis(WriteCall& call, ValueId vector, std::int64_t axis, std::size_t rank) {
   const Type& type = call.type_of(vector);
   if (!type.shape || type.shape->size() != 1) return vector;
-  if ((*type.shape)[0].is(1)) return reshape(call, vector, Shape());
+  if ((*type.shape)[0].is(1)) return as_scalar(call, vector);
   Shape shape(rank - static_cast<std::size_t>(axis), Dim(1));
   shape[0] = (*type.shape)[0];
   return reshape(call, vector, shape);

@@ -1,18 +1,15 @@
 // Reductions over axes, and places of extremes.
-#include <algorithm>
-
 #include "converters/formats/saved_model/emit.h"
 #include "libonnxkit/base/dtype/dtype.h"
 
 namespace onnxkit::to_tensorflow {
 namespace {
 
-using foreign::keeps_axes;
-using foreign::reduced_axes;
+using foreign::Counterpart;
 
-ValueId reduced(WriteCall& call, std::string_view op, ValueId x, const Ints& axes, bool keeps) {
-  return axes.empty() ? x : reduce(call, op, x, axes, keeps);
-}
+constexpr Counterpart plain_names[] = {
+    {"ReduceMean", "Mean"}, {"ReduceSum", "Sum"}, {"ReduceMax", "Max"}, {"ReduceMin", "Min"}, {"ReduceProd", "Prod"},
+};
 
 /// Axes that are computed; none are all of them.
 ValueId computed_axes(WriteCall& call) {
@@ -32,7 +29,8 @@ ValueId computed_axes(WriteCall& call) {
   return concat(call, {given, those}, 0, open);
 }
 
-void plain_reduction(WriteCall& call, std::string_view op) {
+void map_plain_reduction(WriteCall& call) {
+  const std::string_view op = foreign::counterpart(plain_names, call.node);
   const ElementType elem = call.elem(0);
   const bool is_narrow =
       (is_integer(elem) && elem != ElementType::int32 && elem != ElementType::int64 && elem != ElementType::uint64) ||
@@ -49,30 +47,6 @@ void plain_reduction(WriteCall& call, std::string_view op) {
   if (!axes) return;
   call.result(cast(call, reduced(call, op, x, *axes, keeps_axes(call)), elem));
 }
-void map_reduce_mean(WriteCall& call) { plain_reduction(call, "Mean"); }
-void map_reduce_sum(WriteCall& call) { plain_reduction(call, "Sum"); }
-void map_reduce_max(WriteCall& call) { plain_reduction(call, "Max"); }
-void map_reduce_min(WriteCall& call) { plain_reduction(call, "Min"); }
-void map_reduce_prod(WriteCall& call) { plain_reduction(call, "Prod"); }
-
-/// A sum of something of each element, and something of the sum.
-void composed_reduction(WriteCall& call, std::string_view before, std::string_view after) {
-  const auto axes = reduced_axes(call);
-  if (!axes) return;
-  const ElementType elem = call.elem(0);
-  if (is_integer(elem) && elem != ElementType::int32 && elem != ElementType::int64)
-    return call.refuse("it reduces narrow integers");
-  ValueId x = call.input(0);
-  if (!before.empty()) x = unary(call, before, x);
-  x = reduced(call, "Sum", x, *axes, keeps_axes(call));
-  if (after.empty()) return call.result(x);
-  if (is_integer(elem)) x = cast(call, x, ElementType::float64);
-  call.result(cast(call, unary(call, after, x), elem));
-}
-void map_reduce_l1(WriteCall& call) { composed_reduction(call, "Abs", ""); }
-void map_reduce_l2(WriteCall& call) { composed_reduction(call, "Square", "Sqrt"); }
-void map_reduce_sum_square(WriteCall& call) { composed_reduction(call, "Square", ""); }
-void map_reduce_log_sum(WriteCall& call) { composed_reduction(call, "", "Log"); }
 
 /// max + log(sum(e^(x - max)))
 void map_reduce_log_sum_exp(WriteCall& call) {
@@ -86,55 +60,33 @@ void map_reduce_log_sum_exp(WriteCall& call) {
   call.result(keeps_axes(call) ? sum : squeeze(call, sum, *axes, call.output_type()));
 }
 
-void place_of_extreme(WriteCall& call, std::string_view op) {
+void map_place_of_extreme(WriteCall& call) {
+  const std::string_view op = call.node.op_type == "ArgMax" ? "ArgMax" : "ArgMin";
   const std::size_t rank = call.rank(0);
   if (rank == 0) return call.refuse("it has no axis to look along");
   const std::int64_t axis = call.axis("axis", 0, rank);
   const bool takes_last = call.integer("select_last_index", 0) != 0;
   ValueId x = call.input(0);
-  if (takes_last) x = call.emit("ReverseV2", {{"tensor", x}, {"axis", numbers(call, {axis})}}, Type(call.type(0)));
+  if (takes_last) x = reversed(call, x, axis);
   Type type = Type::tensor(ElementType::int64, *call.shape(0));
   const Dim size = (*type.shape)[static_cast<std::size_t>(axis)];
   type.shape->erase(type.shape->begin() + axis);
   ValueId place = call.emit(op, {{"input", x}, {"dimension", number(call, axis)}, {"output_type", ElementType::int64}},
                             std::move(type));
   if (takes_last) {
-    const ValueId count = cast(call, reshape(call, sizes_vector(call, {size}), Shape()), ElementType::int64);
+    const ValueId count = cast(call, as_scalar(call, sizes_vector(call, {size})), ElementType::int64);
     place = binary(call, "Sub", binary(call, "Sub", count, call.integer_scalar(1)), place);
   }
   call.result(keeps_axes(call) ? expand_dims(call, place, axis) : place);
 }
-void map_arg_max(WriteCall& call) { place_of_extreme(call, "ArgMax"); }
-void map_arg_min(WriteCall& call) { place_of_extreme(call, "ArgMin"); }
 
 void map_cumsum(WriteCall& call) {
   call.result(call.emit("Cumsum",
                         {{"x", call.input(0)},
-                         {"axis", reshape(call, call.input(1), Shape())},
+                         {"axis", as_scalar(call, call.input(1))},
                          {"exclusive", call.integer("exclusive", 0) != 0},
                          {"reverse", call.integer("reverse", 0) != 0}},
                         call.output_type()));
-}
-
-/// Of the last axis, the greatest first.
-void map_top_k(WriteCall& call) {
-  const std::size_t rank = call.rank(0);
-  if (rank == 0) return call.refuse("it has no axis to look along");
-  const auto axis = static_cast<std::size_t>(call.axis("axis", -1, rank));
-  const bool is_smallest = call.integer("largest", 1) == 0;
-  const Ints order = swapped_axes(rank, axis, rank - 1);
-  // The smallest reals and integers become the greatest; ~x has no overflow.
-  const std::string_view turned = is_integer(call.elem(0)) ? "Invert" : "Neg";
-  ValueId x = transpose(call, call.input(0), order);
-  if (is_smallest) x = unary(call, turned, x);
-  const ValueId k = reshape(call, cast(call, call.input(1), ElementType::int32), Shape());
-  Type values = with_elem(call.output_type(0), call.elem(0)), places = with_elem(values, ElementType::int32);
-  for (Type* type : {&values, &places})
-    if (type->shape && type->shape->size() == rank) std::swap((*type->shape)[axis], type->shape->back());
-  std::vector<ValueId> found = call.emit_many("TopKV2", {{"input", x}, {"k", k}}, {values, places});
-  if (is_smallest) found[0] = unary(call, turned, found[0]);
-  found[1] = cast(call, found[1], ElementType::int64);
-  call.results({transpose(call, found[0], order), transpose(call, found[1], order)});
 }
 
 /// x divided by its norm along an axis; 0 stays 0.
@@ -164,20 +116,10 @@ void map_mean_variance_normalization(WriteCall& call) {
 
 void register_reduce(Writers& writers);
 void register_reduce(Writers& writers) {
-  writers.add("ReduceMean", map_reduce_mean);
-  writers.add("ReduceSum", map_reduce_sum);
-  writers.add("ReduceMax", map_reduce_max);
-  writers.add("ReduceMin", map_reduce_min);
-  writers.add("ReduceProd", map_reduce_prod);
-  writers.add("ReduceL1", map_reduce_l1);
-  writers.add("ReduceL2", map_reduce_l2);
-  writers.add("ReduceSumSquare", map_reduce_sum_square);
-  writers.add("ReduceLogSum", map_reduce_log_sum);
+  for (const Counterpart& row : plain_names) writers.add(row.first, map_plain_reduction);
   writers.add("ReduceLogSumExp", map_reduce_log_sum_exp);
-  writers.add("ArgMax", map_arg_max);
-  writers.add("ArgMin", map_arg_min);
+  writers.add({"ArgMax", "ArgMin"}, map_place_of_extreme);
   writers.add("CumSum", map_cumsum);
-  writers.add("TopK", map_top_k);
   writers.add("LpNormalization", map_lp_normalization);
   writers.add("MeanVarianceNormalization", map_mean_variance_normalization);
 }

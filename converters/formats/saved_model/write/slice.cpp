@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "converters/foreign/sampling.h"
 #include "converters/formats/saved_model/emit.h"
-#include "libonnxkit/base/dtype/dtype.h"
 
 namespace onnxkit::to_tensorflow {
 namespace {
@@ -118,9 +118,7 @@ ValueId with_repeated_ends(WriteCall& call, ValueId x, const Ints& begins, const
       call.refuse("which elements it repeats depends on sizes that are not known");
       return x;
     }
-    Ints places;
-    for (std::int64_t at = -begins[axis]; at < size->front() + ends[axis]; ++at)
-      places.push_back(std::clamp<std::int64_t>(at, 0, size->front() - 1));
+    const Ints places = foreign::repeated_ends(size->front(), begins[axis], ends[axis]);
     Type type = call.type_of(x);
     (*type.shape)[axis] = Dim(static_cast<std::int64_t>(places.size()));
     x = gather(call, x, numbers(call, places), static_cast<std::int64_t>(axis), std::move(type));
@@ -133,7 +131,7 @@ void pad_with_values(WriteCall& call) {
   const auto rank = static_cast<std::int64_t>(call.rank(0));
   if (call.text("mode", "constant") != "constant") return call.refuse("its pads are known only when the model runs");
   const ValueId rows = reshape(call, call.input(1), {Dim(2), Dim(rank)});
-  const ValueId filling = call.has(2) ? reshape(call, call.input(2), Shape()) : call.scalar(call.elem(0), 0);
+  const ValueId filling = call.has(2) ? as_scalar(call, call.input(2)) : call.scalar(call.elem(0), 0);
   call.result(call.emit(
       "PadV2", {{"input", call.input(0)}, {"paddings", transpose(call, rows, {1, 0})}, {"constant_values", filling}},
       call.output_type()));
@@ -161,7 +159,7 @@ void map_pad(WriteCall& call) {
                                  {{"input", x}, {"paddings", paddings}, {"mode", std::string_view("REFLECT")}},
                                  call.output_type()));
   if (!call.has(2)) return call.result(call.emit("Pad", {{"input", x}, {"paddings", paddings}}, call.output_type()));
-  const ValueId filling = reshape(call, call.input(2), Shape());
+  const ValueId filling = as_scalar(call, call.input(2));
   call.result(
       call.emit("PadV2", {{"input", x}, {"paddings", paddings}, {"constant_values", filling}}, call.output_type()));
 }
@@ -179,8 +177,7 @@ ValueId positions(WriteCall& call, std::size_t input, std::size_t axis) {
   const ValueId size = part(call, sizes_of(call, call.input(0)), {static_cast<std::int64_t>(axis)},
                             {static_cast<std::int64_t>(axis) + 1}, {1}, Type::tensor(ElementType::int32, {Dim(1)}));
   const ValueId length = cast(call, squeeze(call, size, {0}, Type::tensor(ElementType::int32, Shape())), elem);
-  const ValueId is_negative = compare(call, "Less", given, call.scalar(elem, 0));
-  return select(call, is_negative, binary(call, "AddV2", given, length), given);
+  return positions_from_start(call, given, length);
 }
 
 void map_gather(WriteCall& call) {
@@ -202,8 +199,7 @@ ValueId coordinates(WriteCall& call, std::size_t input, std::int64_t first) {
   const ElementType elem = call.elem(input);
   const ValueId sizes = part(call, sizes_of(call, call.input(0), elem), {first}, {first + depth.constant()}, {1},
                              Type::tensor(elem, {depth}));
-  const ValueId is_negative = compare(call, "Less", given, call.scalar(elem, 0));
-  return select(call, is_negative, binary(call, "AddV2", given, sizes), given);
+  return positions_from_start(call, given, sizes);
 }
 
 /// 0, 1, ... along one axis of a value of that rank, int64.

@@ -102,16 +102,10 @@ void map_mul(WriteCall& call) {
     return call.result(unary(call, "HARD_SWISH", swish->call.input(swish->input)));
   const ElementType elem = call.elem(0);
   const bool is_native = !is_integer(elem) || elem == ElementType::int32 || elem == ElementType::int64;
-  const auto operand = [&](std::size_t i) {
+  const auto factor = [&](std::size_t i) {
     return is_native ? call.input(i) : cast(call, call.input(i), ElementType::int32);
   };
-  call.result(cast(call, binary(call, "MUL", operand(0), operand(1)), elem));
-}
-
-void map_hard_sigmoid(WriteCall& call) {
-  const ValueId line =
-      binary(call, "ADD", binary(call, "MUL", call.input(0), call.real("alpha", 0.2)), call.real("beta", 0.5));
-  call.result(binary(call, "MAXIMUM", binary(call, "MINIMUM", line, 1.0), 0.0));
+  call.result(cast(call, binary(call, "MUL", factor(0), factor(1)), elem));
 }
 
 void map_hard_swish(WriteCall& call) { call.result(unary(call, "HARD_SWISH", call.input(0))); }
@@ -124,31 +118,6 @@ void map_prelu(WriteCall& call) {
   const ValueId x = call.input(0), slope = call.input(1);
   const ValueId below = binary(call, "MUL", binary(call, "MINIMUM", x, 0.0), slope);
   call.result(binary(call, "ADD", unary(call, "RELU", x), below));
-}
-
-/// max(x, 0) + alpha (e^min(x / scale, 0) - 1): ELU and its kin.
-ValueId bent_at_zero(WriteCall& call, ValueId x, double scale, double alpha) {
-  const ValueId above = unary(call, "RELU", x);
-  ValueId below = binary(call, "MINIMUM", x, 0.0);
-  if (scale != 1) below = binary(call, "MUL", below, 1 / scale);
-  below = binary(call, "MUL", unary(call, "ELU", below), alpha);
-  return binary(call, "ADD", above, below);
-}
-
-void map_elu(WriteCall& call) {
-  const double alpha = call.real("alpha", 1);
-  const ValueId x = call.input(0);
-  call.result(alpha == 1 ? unary(call, "ELU", x) : bent_at_zero(call, x, 1, alpha));
-}
-
-void map_celu(WriteCall& call) {
-  const double alpha = call.real("alpha", 1);
-  call.result(bent_at_zero(call, call.input(0), alpha, alpha));
-}
-
-void map_selu(WriteCall& call) {
-  const double alpha = call.real("alpha", 1.6732631921768188), gamma = call.real("gamma", 1.0507010221481323);
-  call.result(binary(call, "MUL", bent_at_zero(call, call.input(0), 1, alpha), gamma));
 }
 
 /// max(x, 0) + log(1 + e^-|x|)
@@ -164,28 +133,6 @@ void map_softsign(WriteCall& call) {
   call.result(binary(call, "DIV", x, binary(call, "ADD", unary(call, "ABS", x), 1.0)));
 }
 
-void map_thresholded_relu(WriteCall& call) {
-  const ValueId x = call.input(0);
-  const ValueId above = compare(call, "GREATER", x, call.scalar(call.elem(0), call.real("alpha", 1)));
-  call.result(select(call, above, x, call.scalar(call.elem(0), 0)));
-}
-
-/// Along the last axis, where the operator works.
-void along_last_axis(WriteCall& call, std::string_view op) {
-  const std::size_t rank = call.rank(0);
-  const std::int64_t axis = call.axis("axis", -1, rank);
-  Ints order;
-  for (std::size_t i = 0; i < rank; ++i) order.push_back(static_cast<std::int64_t>(i));
-  if (call.refused() || rank == 0) return call.refuse("it has no axis to work along");
-  std::swap(order[static_cast<std::size_t>(axis)], order.back());
-  const ValueId x = transpose(call, call.input(0), order);
-  std::vector<Given> given = {{"x", x}};
-  if (op == "SOFTMAX") given.push_back({"beta", 1.0});
-  call.result(transpose(call, call.emit(op, std::move(given), Type(call.type_of(x))), order));
-}
-void map_softmax(WriteCall& call) { along_last_axis(call, "SOFTMAX"); }
-void map_log_softmax(WriteCall& call) { along_last_axis(call, "LOG_SOFTMAX"); }
-
 void map_tan(WriteCall& call) {
   const ValueId x = call.input(0);
   const ValueId sine = unary(call, "SIN", x);
@@ -195,9 +142,8 @@ void map_tan(WriteCall& call) {
 /// The angle of (1, x); the kernel does not broadcast.
 void map_atan(WriteCall& call) {
   if (!call.shape(0)) return call.refuse("the rank of its input is not known");
-  const ValueId ones =
-      call.emit("FILL", {{"dims", sizes_vector(call, *call.shape(0))}, {"value", call.scalar(call.elem(0), 1)}},
-                Type(call.type(0)));
+  const ValueId sizes = sizes_vector(call, *call.shape(0));
+  const ValueId ones = fill(call, sizes, call.scalar(call.elem(0), 1), Type(call.type(0)));
   call.result(binary(call, "ATAN2", call.input(0), ones));
 }
 
@@ -264,14 +210,12 @@ void map_hardmax(WriteCall& call) {
   const std::int64_t axis = call.axis("axis", -1, rank);
   const auto size = rank == 0 ? std::nullopt : call.size(0, static_cast<std::size_t>(axis));
   if (!size) return call.refuse("the size of its axis is not known");
-  const ValueId at = call.emit("ARG_MAX",
-                               {{"x", call.input(0)},
-                                {"axis", call.scalar(ElementType::int32, static_cast<double>(axis))},
-                                {"output_type", ElementType::int32}},
-                               Type::tensor(ElementType::int32));
+  const ValueId at =
+      call.emit("ARG_MAX", {{"x", call.input(0)}, {"axis", number(call, axis)}, {"output_type", ElementType::int32}},
+                Type::tensor(ElementType::int32));
   call.result(call.emit("ONE_HOT",
                         {{"indices", at},
-                         {"depth", call.scalar(ElementType::int32, static_cast<double>(*size))},
+                         {"depth", number(call, *size)},
                          {"on_value", call.scalar(call.elem(0), 1)},
                          {"off_value", call.scalar(call.elem(0), 0)},
                          {"axis", axis + 1 == static_cast<std::int64_t>(rank) ? std::int64_t{-1} : axis}},
@@ -287,37 +231,17 @@ void map_lp_normalization(WriteCall& call) {
   call.result(binary(call, "DIV", x, binary(call, "MAXIMUM", norm, double{std::numeric_limits<float>::min()})));
 }
 
-/// Local response normalization over the last axis, whose alpha is not divided by the size.
-void map_lrn(WriteCall& call) {
-  const std::int64_t size = call.integer("size", 1);
-  if (size % 2 == 0) return call.refuse("its window has an even size");
-  call.result(call.emit("LOCAL_RESPONSE_NORMALIZATION",
-                        {{"x", call.input(0)},
-                         {"radius", (size - 1) / 2},
-                         {"bias", call.real("bias", 1)},
-                         {"alpha", call.real("alpha", 1e-4) / static_cast<double>(size)},
-                         {"beta", call.real("beta", 0.75)}},
-                        call.output_type()));
-}
-
 }  // namespace
 
 void register_activation(Writers& writers);
 void register_activation(Writers& writers) {
   writers.add("Erf", map_erf);
   writers.add("Mul", map_mul);
-  writers.add("HardSigmoid", map_hard_sigmoid);
   writers.add("HardSwish", map_hard_swish);
   writers.add("LeakyRelu", map_leaky_relu);
   writers.add("PRelu", map_prelu);
-  writers.add("Elu", map_elu);
-  writers.add("Celu", map_celu);
-  writers.add("Selu", map_selu);
   writers.add("Softplus", map_softplus);
   writers.add("Softsign", map_softsign);
-  writers.add("ThresholdedRelu", map_thresholded_relu);
-  writers.add("Softmax", map_softmax);
-  writers.add("LogSoftmax", map_log_softmax);
   writers.add("Tan", map_tan);
   writers.add("Atan", map_atan);
   writers.add("Cosh", map_cosh);
@@ -327,7 +251,6 @@ void register_activation(Writers& writers) {
   writers.add({"Asin", "Acos"}, map_arc);
   writers.add("Hardmax", map_hardmax);
   writers.add("LpNormalization", map_lp_normalization);
-  writers.add("onnxkit.channels_last::LRN2D", map_lrn);
 }
 
 }  // namespace onnxkit::to_tflite

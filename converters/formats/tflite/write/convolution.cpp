@@ -24,13 +24,6 @@ std::vector<Given> window_options(const Windows& windows, Padding padding) {
           {"dilation_h_factor", windows.dilations[0]}};
 }
 
-Type images_of(const Type& type) {
-  if (!type.shape || type.shape->size() != 3) return type;
-  Shape shape = *type.shape;
-  shape.insert(shape.begin() + 1, Dim(1));
-  return with_shape(type, shape);
-}
-
 ValueId filters_of(WriteCall& call, std::size_t spatial, bool is_depthwise) {
   const std::optional<foreign::Tensor> stored = call.stored(1);
   if (spatial == 2 || !stored)

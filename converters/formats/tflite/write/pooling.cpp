@@ -8,8 +8,6 @@ namespace onnxkit::to_tflite {
 namespace {
 
 ValueId pool(WriteCall& call, std::string_view op, ValueId x, const Windows& windows, Padding padding) {
-  Type type = call.output_type();
-  if (type.shape && type.shape->size() == 3) type.shape->insert(type.shape->begin() + 1, Dim(1));
   return call.emit(op,
                    {{"input", x},
                     {"padding", std::int64_t{padding}},
@@ -17,21 +15,15 @@ ValueId pool(WriteCall& call, std::string_view op, ValueId x, const Windows& win
                     {"stride_h", windows.strides[0]},
                     {"filter_width", windows.kernel[1]},
                     {"filter_height", windows.kernel[0]}},
-                   std::move(type));
+                   images_of(call.output_type()));
 }
 
-std::optional<Windows> pool_windows(WriteCall& call) {
-  const Ints kernel = call.integers("kernel_shape");
-  if (kernel.empty() || kernel.size() > 2) call.refuse("it does not pool over one or two axes");
-  if (call.refused()) return std::nullopt;
-  Windows windows = windows_of(call, kernel);
-  if (std::any_of(windows.dilations.begin(), windows.dilations.end(), [](std::int64_t d) { return d != 1; }))
-    call.refuse("windows of pooling have no dilations there");
-  return call.refused() ? std::nullopt : std::optional(windows);
+std::optional<Windows> windows_of_pool(WriteCall& call) {
+  return pool_windows(call, 2, "it does not pool over one or two axes");
 }
 
 void map_max_pool(WriteCall& call) {
-  const auto windows = pool_windows(call);
+  const auto windows = windows_of_pool(call);
   if (!windows) return;
   if (call.elem(0) != ElementType::float32 && !windows->is_same &&
       std::any_of(windows->begins.begin(), windows->begins.end(), [](std::int64_t b) { return b != 0; }))
@@ -42,16 +34,8 @@ void map_max_pool(WriteCall& call) {
                pool(call, "MAX_POOL_2D", with_two_spatial_axes(call, x), with_two_spatial_axes(*windows), padding));
 }
 
-/// Pads of 0 count as elements, so the mean is put right by a factor for each place where they should not.
-ValueId counted_mean(WriteCall& call, ValueId mean, const Windows& windows, bool counts_pads) {
-  auto factors = foreign::mean_factors(call, windows, counts_pads);
-  if (!factors || factors->is_one()) return mean;
-  if (windows.kernel.size() == 1) factors->dims.insert(factors->dims.begin() + 1, 1);
-  return binary(call, "MUL", mean, call.reals_tensor(call.elem(0), factors->dims, factors->values));
-}
-
 void map_average_pool(WriteCall& call) {
-  const auto windows = pool_windows(call);
+  const auto windows = windows_of_pool(call);
   if (!windows) return;
   const bool counts_pads = call.integer("count_include_pad", 0) != 0;
   const bool has_pads = windows->has_pads();
@@ -67,7 +51,7 @@ void map_average_pool(WriteCall& call) {
 
 /// (sum of |x|^p)^(1/p), of a mean of the powers.
 void map_lp_pool(WriteCall& call) {
-  const auto windows = pool_windows(call);
+  const auto windows = windows_of_pool(call);
   if (!windows) return;
   const std::int64_t p = call.integer("p", 2);
   if (p < 1) return call.refuse("its power is not positive");

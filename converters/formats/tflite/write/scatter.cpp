@@ -17,11 +17,9 @@ void scatter(WriteCall& call, ValueId indices, ValueId updates) {
                      Type::tensor(type, *call.shape(0)));
   };
   if (reduction == "add") return call.result(binary(call, "ADD", call.input(0), scattered(updates, elem)));
-  const ValueId ones =
-      call.emit("FILL", {{"dims", sizes_vector(call, *call.shape(2))}, {"value", call.scalar(ElementType::int32, 1)}},
-                Type::tensor(ElementType::int32, *call.shape(2)));
-  const ValueId hits =
-      compare(call, "GREATER", scattered(ones, ElementType::int32), call.scalar(ElementType::int32, 0));
+  const ValueId update_sizes = sizes_vector(call, *call.shape(2));
+  const ValueId ones = fill(call, update_sizes, number(call, 1), Type::tensor(ElementType::int32, *call.shape(2)));
+  const ValueId hits = compare(call, "GREATER", scattered(ones, ElementType::int32), number(call, 0));
   call.result(select(call, hits, scattered(updates, elem), call.input(0)));
 }
 
@@ -46,7 +44,7 @@ void map_compress(WriteCall& call) {
   const ValueId places = reshape(call, rows, {Dim()});
   const ValueId x = has_axis ? call.input(0) : reshape(call, call.input(0), {Dim()});
   const std::int64_t axis = has_axis ? call.axis("axis", 0, call.rank(0)) : 0;
-  call.result(call.emit("GATHER", {{"x", x}, {"indices", places}, {"axis", axis}}, call.output_type()));
+  call.result(gather(call, x, places, axis, call.output_type()));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <limits>
 #include <numeric>
 
+#include "converters/foreign/sampling.h"
 #include "converters/formats/tflite/coordinates.h"
 
 namespace onnxkit::to_tflite {
@@ -92,7 +93,7 @@ void slice_along_computed_axes(WriteCall& call) {
                   : numbers(call, first);
   const ValueId places = reshape(call, axes, {Dim(*count), Dim(1)});
   const ValueId ones = numbers(call, Ints(static_cast<std::size_t>(*count), 1));
-  const ValueId is_sliced = compare(call, "GREATER", at_axes(places, ones), call.scalar(ElementType::int32, 0));
+  const ValueId is_sliced = compare(call, "GREATER", at_axes(places, ones), number(call, 0));
   const auto bounded = [&](std::size_t input) {
     if (call.elem(input) == ElementType::int32) return call.input(input);
     const ValueId low = binary(call, "MAXIMUM", call.input(input), static_cast<double>(-far));
@@ -158,7 +159,7 @@ void map_split(WriteCall& call) {
   }
   const std::size_t count = types.size();
   if (count == 1) return call.result(call.input(0));
-  const ValueId place = call.scalar(ElementType::int32, static_cast<double>(axis));
+  const ValueId place = number(call, axis);
   const auto parts = static_cast<std::int64_t>(count);
   if (sizes.size() != count && !call.has(1))  // parts of one size, whatever that is
     return call.results(call.emit_many("SPLIT", {{"axis", place}, {"x", call.input(0)}, {"num_splits", parts}}, types));
@@ -170,7 +171,7 @@ void map_split(WriteCall& call) {
 /// The value of the border, which may be computed.
 ValueId border_value(WriteCall& call) {
   if (!call.has(2)) return call.scalar(call.elem(0), 0);
-  return reshape(call, call.input(2), Shape());
+  return as_scalar(call, call.input(2));
 }
 
 /// Pads that are computed: all begins, then all ends, become a pair for each axis.
@@ -191,13 +192,10 @@ void repeat_border(WriteCall& call, const Ints& begins, const Ints& ends) {
     if (begins[axis] == 0 && ends[axis] == 0) continue;
     const auto size = call.size(0, axis);
     if (!size || *size < 1) return call.refuse("it repeats the border of an axis whose size is not known");
-    Ints places;
-    for (std::int64_t at = -begins[axis]; at < *size + ends[axis]; ++at)
-      places.push_back(std::clamp<std::int64_t>(at, 0, *size - 1));
+    const Ints places = foreign::repeated_ends(*size, begins[axis], ends[axis]);
     Type type = call.type_of(x);
     (*type.shape)[axis] = Dim(static_cast<std::int64_t>(places.size()));
-    x = call.emit("GATHER", {{"x", x}, {"indices", numbers(call, places)}, {"axis", static_cast<std::int64_t>(axis)}},
-                  std::move(type));
+    x = gather(call, x, numbers(call, places), static_cast<std::int64_t>(axis), std::move(type));
   }
   call.result(x);
 }
@@ -251,7 +249,7 @@ void map_pad(WriteCall& call) {
 void map_gather(WriteCall& call) {
   const std::int64_t axis = call.axis("axis", 0, call.rank(0));
   const ValueId indices = positions(call, 1, static_cast<std::size_t>(axis));
-  call.result(call.emit("GATHER", {{"x", call.input(0)}, {"indices", indices}, {"axis", axis}}, call.output_type()));
+  call.result(gather(call, call.input(0), indices, axis, call.output_type()));
 }
 
 void map_gather_nd(WriteCall& call) {
