@@ -23,6 +23,7 @@
 #include "libonnxkit/inputs/element_shape.h"
 #include "libonnxkit/inputs/free_sizes.h"
 #include "libonnxkit/inputs/input_range.h"
+#include "libonnxkit/inputs/known_elements.h"
 #include "libonnxkit/inputs/mask_count.h"
 #include "onnxkit/diagnostic.h"
 
@@ -79,12 +80,14 @@ class Generator {
     input_type_ = &sizes_.input_types[index];
     range_.reset();
     compared_.reset();
+    known_.reset();
     mask_count_.reset();
     element_shape_.reset();
     if (!input.type) return impossible("has no type");
     if (input.type->kind == ir::DeclaredType::Kind::tensor) {
       range_ = range_of_input(model_, table_, inferred_, input.value);
       compared_ = compared_numbers(model_, table_, input.value);
+      known_ = known_elements(model_, table_, input.value);
       if (input.type->elem_type.value_or(0) == static_cast<int>(ElementType::boolean))
         mask_count_ = mask_count(model_, table_, inferred_, input.value);
     }
@@ -267,6 +270,7 @@ class Generator {
       fill_integers(type, count, bytes, [&](std::size_t i) { return std::int64_t{next(i)}; });
       return "a mask, by its name";
     }
+    if (!range_ && known_ && !known_->numbers.empty()) return known_integers(type, count, bytes);
     if (!range_ && mentions(name_, {"segment", "token_type"}))
       range = {.low = 0, .high = 1, .reason = "0 or 1, by its name"};
     if (!range_ && mentions(name_, {"len", "size", "count"}))
@@ -276,6 +280,23 @@ class Generator {
     fill_integers(type, count, bytes, [&](std::size_t) { return random_.between(range.low, range.high); });
     return range.reason.empty() ? fmt::format("integers from {} to {}", range.low, range.high)
                                 : fmt::format("{} to {}: {}", range.low, range.high, range.reason);
+  }
+
+  /// Many are those that nodes know.
+  std::string known_integers(ElementType type, std::size_t count, std::vector<std::byte>& bytes) {
+    const std::vector<std::int64_t>& numbers = known_->numbers;
+    fill_integers(type, count, bytes, [&](std::size_t) {
+      const std::int64_t number = takes_known(known_->are_compared ? 2 : 8) ? one_of(numbers) : random_.between(0, 9);
+      return std::clamp(number, least_of(type), greatest_of(type));
+    });
+    return fmt::format("many are known to {}", known_->at);
+  }
+
+  /// In all but one of so many cases, or in all where others are an error.
+  bool takes_known(std::int64_t cases) { return !known_->has_others || random_.between(1, cases) > 1; }
+  template <class T>
+  const T& one_of(const std::vector<T>& list) {
+    return list[static_cast<std::size_t>(random_.between(0, static_cast<std::int64_t>(list.size()) - 1))];
   }
 
   /// About equal sizes that add up to `total`; a scalar is the size of all parts but the last.
@@ -289,18 +310,35 @@ class Generator {
     });
   }
 
+  std::string any_word() {
+    std::string word;
+    for (std::int64_t i = random_.between(3, 8); i > 0; --i) word += static_cast<char>('a' + random_.between(0, 25));
+    return word;
+  }
+
+  /// A word, one that nodes know where they know some, or a few of these where text is split.
+  std::string text(std::size_t column) {
+    if (!known_ || known_->words_of(column).empty()) return any_word();
+    std::string text;
+    for (std::int64_t i = known_->is_split ? random_.between(3, 8) : 1; i > 0; --i)
+      text += (text.empty() ? "" : " ") + (takes_known(8) ? one_of(known_->words_of(column)) : any_word());
+    return text;
+  }
+
   Result<GeneratedInput> strings(const std::vector<std::int64_t>& dims, std::size_t count) {
     std::vector<std::string> words(count);
+    const std::size_t columns = dims.empty() ? 1 : static_cast<std::size_t>(std::max<std::int64_t>(dims.back(), 1));
     for (std::size_t at = 0; at < count; ++at) {
       if (at % block == 0) {
         if (auto limits = options_.may_go_on(); !limits) return limits.error();
       }
-      for (std::int64_t i = random_.between(3, 8); i > 0; --i)
-        words[at] += static_cast<char>('a' + random_.between(0, 25));
+      words[at] = text(at % columns);
     }
     auto tensor = Tensor::from_strings(dims, std::move(words));
     if (!tensor) return tensor.error();
-    return GeneratedInput{Value(*std::move(tensor)), "words"};
+    const bool are_known = known_ && known_->has_words();
+    return GeneratedInput{Value(*std::move(tensor)),
+                          are_known ? fmt::format("words, many are known to {}", known_->at) : "words"};
   }
 
   const ir::Model& model_;
@@ -316,6 +354,7 @@ class Generator {
   const checker::Type* input_type_ = nullptr;
   std::optional<InputRange> range_;
   std::optional<ComparedNumbers> compared_;
+  std::optional<KnownElements> known_;
   /// Lengths of sequences are sums of masks, so that one with gaps would be of a shorter sequence.
   bool counts_masks_ = false;
   std::optional<MaskCount> mask_count_;

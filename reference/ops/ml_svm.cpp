@@ -147,6 +147,11 @@ struct Decision {
   std::vector<double> scores;
 };
 
+struct Decisions {
+  std::size_t columns;  ///< of the scores, also where there is no row
+  std::vector<Decision> rows = {};
+};
+
 /// A function for every pair of classes; the class that wins most pairs is the label.
 class PairwiseMachine {
  public:
@@ -172,6 +177,10 @@ class PairwiseMachine {
   }
 
   std::size_t classes() const { return starts_.size() - 1; }
+  /// Scores of a row, one for each pair but that two classes have two.
+  std::size_t columns() const {
+    return has_probabilities() || classes() == 2 ? classes() : classes() * (classes() - 1) / 2;
+  }
   bool has_probabilities() const { return !prob_a_.empty(); }
 
   Decision decide(Row row, std::uint64_t number) const {
@@ -227,29 +236,29 @@ void finish_pair(PostTransform how, std::vector<double>& scores) {
   if (how == PostTransform::logistic || how == PostTransform::probit) transform(how, scores);
 }
 
-std::vector<Decision> pairwise_decisions(const KernelContext& context, const Tensor& rows) {
+Decisions pairwise_decisions(const KernelContext& context, const Tensor& rows) {
   const PostTransform how = post_transform_of(context);
   const auto features = static_cast<std::size_t>(rows.dim(1));
   const PairwiseMachine machine(context, features);
   require(machine.classes() >= 2, "at least two classes are required");
-  std::vector<Decision> decisions;
+  Decisions decisions{.columns = machine.columns()};
   for (std::size_t i = 0; i < static_cast<std::size_t>(rows.dim(0)); ++i) {
-    decisions.push_back(machine.decide(rows.as<double>().subspan(i * features, features), i));
+    decisions.rows.push_back(machine.decide(rows.as<double>().subspan(i * features, features), i));
     if (machine.classes() == 2 && !machine.has_probabilities())
-      finish_pair(how, decisions.back().scores);
+      finish_pair(how, decisions.rows.back().scores);
     else
-      transform(how, decisions.back().scores);
+      transform(how, decisions.rows.back().scores);
   }
   return decisions;
 }
 
-std::vector<Decision> linear_decisions(const KernelContext& context, const Tensor& rows, std::size_t classes) {
+Decisions linear_decisions(const KernelContext& context, const Tensor& rows, std::size_t classes) {
   const PostTransform how = post_transform_of(context);
   const auto features = static_cast<std::size_t>(rows.dim(1));
   const Vectors coefficients(floats(context, "coefficients"), classes, features);
   const std::vector<float> rho = floats(context, "rho");
   require(!rho.empty() && classes > 0, "rho or the class labels are missing");
-  std::vector<Decision> decisions;
+  Decisions decisions{.columns = classes};
   for (std::int64_t i = 0; i < rows.dim(0); ++i) {
     const Row row = rows.as<double>().subspan(static_cast<std::size_t>(i) * features, features);
     Decision decision;
@@ -257,7 +266,7 @@ std::vector<Decision> linear_decisions(const KernelContext& context, const Tenso
       decision.scores.push_back(std::inner_product(row.begin(), row.end(), coefficients.at(k).begin(), double{rho[0]}));
     decision.label = index_of_greatest(decision.scores);
     transform(how, decision.scores);
-    decisions.push_back(std::move(decision));
+    decisions.rows.push_back(std::move(decision));
   }
   return decisions;
 }
@@ -267,15 +276,14 @@ void svm_classifier(KernelContext& context) {
   const ClassLabels labels(context, "classlabels_ints", "classlabels_strings");
   const auto per_class = context.integers("vectors_per_class");
   const bool pairwise = per_class && !per_class->empty();
-  const std::vector<Decision> decisions =
+  const Decisions decisions =
       pairwise ? pairwise_decisions(context, rows) : linear_decisions(context, rows, labels.size());
-  const std::size_t columns = decisions.empty() ? labels.size() : decisions.front().scores.size();
-  Tensor z = context.make(ElementType::float32, {rows.dim(0), static_cast<std::int64_t>(columns)});
+  Tensor z = context.make(ElementType::float32, {rows.dim(0), static_cast<std::int64_t>(decisions.columns)});
   const std::span<double> out = z.write<double>();
   std::vector<std::int64_t> classes;
-  for (const Decision& decision : decisions) {
+  for (const Decision& decision : decisions.rows) {
     std::copy(decision.scores.begin(), decision.scores.end(),
-              out.begin() + static_cast<std::ptrdiff_t>(classes.size() * columns));
+              out.begin() + static_cast<std::ptrdiff_t>(classes.size() * decisions.columns));
     classes.push_back(decision.label);
   }
   context.set_output(0, labels.of(context, classes));

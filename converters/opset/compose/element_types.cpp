@@ -23,6 +23,16 @@ void cast_into(Step& step, ValueId value, ElementType to, ValueId result) {
   step.emit("Cast", {value}, {result}, {cast_target(step, to)});
 }
 
+ValueId bounded(Step& step, ValueId real, double least, double greatest) {
+  if (step.opset_after() < 8)
+    return step.add("Clip", {real}, {{"min", static_cast<float>(least)}, {"max", static_cast<float>(greatest)}});
+  const ValueId low = step.number(ElementType::float64, least, "least");
+  const ValueId high = step.number(ElementType::float64, greatest, "greatest");
+  if (step.opset_after() >= 11) return step.add("Clip", {real, low, high}, {}, "bounded");
+  // Which ONNX Runtime has for float64, unlike a Clip of these opsets.
+  return step.add("Min", {step.add("Max", {real, low}, {}, "not_below"), high}, {}, "bounded");
+}
+
 Detours through_float32(std::initializer_list<ElementType> narrow) {
   Detours detours;
   for (const ElementType type : narrow) detours.push_back({type, ElementType::float32});

@@ -14,6 +14,9 @@ ValueId cast(Step& step, ValueId value, ElementType to, std::string_view hint = 
 void cast_into(Step& step, ValueId value, ElementType to, ValueId result);
 Attr cast_target(const Step& step, ElementType to);
 
+/// float64 numbers between the two.
+ValueId bounded(Step& step, ValueId real, double least, double greatest);
+
 /// Elements that the older version lacks, and ones that hold them and in which it gives the same.
 struct Detour {
   ElementType from, to;

@@ -9,6 +9,7 @@
 
 #include <fmt/core.h>
 
+#include "converters/opset/compose/unshared_trees.h"
 #include "converters/opset/engine/storable.h"
 #include "libonnxkit/ir/tensor/tensor_data.h"
 
@@ -73,6 +74,7 @@ ir::Tensor bytes_tensor(Step& step, const List& numbers) {
 struct Ensemble {
   List features, modes, if_true, if_false, true_leafs, false_leafs, missing, roots, targets;
   std::vector<double> splits, weights;
+  std::vector<double> members;  ///< of each question for membership, NaN behind
 
   void add_leaf(const TreeNode& node, std::size_t vote, const EnsembleOptions& options) {
     const bool has_vote = vote < node.votes.size();
@@ -87,6 +89,10 @@ struct Ensemble {
     features.push_back(node.feature);
     modes.push_back(node.mode);
     splits.push_back(node.split);
+    if (node.mode == TreeNode::member) {
+      members.insert(members.end(), node.members.begin(), node.members.end());
+      members.push_back(std::numeric_limits<double>::quiet_NaN());
+    }
     missing.push_back(node.missing_is_true ? 1 : 0);
     if_true.push_back(index_of[node.if_true]);
     if_false.push_back(index_of[node.if_false]);
@@ -194,7 +200,8 @@ Trees read_trees(const Step& step, std::string_view votes) {
 
 void emit_ensemble(Step& step, const Trees& trees, const EnsembleOptions& options, ValueId x, ValueId y) {
   Ensemble made;
-  for (std::size_t vote = 0; vote < options.copies; ++vote) made.add(trees, vote, options);
+  const Trees own = unshared(trees);
+  for (std::size_t vote = 0; vote < options.copies; ++vote) made.add(own, vote, options);
   const auto numbers = [&](const std::vector<double>& values) {
     return step.tensor(options.type, {static_cast<std::int64_t>(values.size())}, values);
   };
@@ -215,6 +222,7 @@ void emit_ensemble(Step& step, const Trees& trees, const EnsembleOptions& option
   node.attributes.push_back(step.attribute("nodes_modes", bytes_tensor(step, made.modes)));
   node.attributes.push_back(step.attribute("nodes_splits", numbers(made.splits)));
   node.attributes.push_back(step.attribute("leaf_weights", numbers(made.weights)));
+  if (!made.members.empty()) node.attributes.push_back(step.attribute("membership_values", numbers(made.members)));
 }
 
 namespace {

@@ -95,8 +95,7 @@ void quantized_in_reals(Step& step) {
   const ValueId moved =
       step.add("Add", {rounded_conv(step, quotient), cast(step, step.input(7), real, "y_zero")}, {}, "moved");
   const bool is_signed = type == ElementType::int8;
-  const ValueId clipped =
-      step.add("Clip", {moved}, {{"min", is_signed ? -128.0F : 0.0F}, {"max", is_signed ? 127.0F : 255.0F}}, "clipped");
+  const ValueId clipped = bounded(step, moved, is_signed ? -128 : 0, is_signed ? 127 : 255);
   step.emit("Cast", {clipped}, {step.output(0)}, {{"to", static_cast<std::int64_t>(type)}});
   step.replace();
 }

@@ -96,6 +96,21 @@ bool has_double_numbers(const Step& step) {
          step.has("base_values_as_tensor");
 }
 
+/// An ensemble, and what is done to its scores behind it. ONNX Runtime takes the numbers of SOFTMAX and LOGISTIC for each other in TreeEnsemble, so that
+/// these are nodes of their own, of which there are no two readings.
+void emit_transformed(Step& step, const Trees& trees, EnsembleOptions options, ValueId x, ValueId y) {
+  const std::int64_t transform = options.post_transform;
+  if (transform != softmax && transform != logistic) return emit_ensemble(step, trees, options, x, y);
+  need_main_opset(step);
+  options.post_transform = no_transform;
+  const ValueId raw = step.value("raw_scores");
+  emit_ensemble(step, trees, options, x, raw);
+  if (transform == softmax)
+    step.emit("Softmax", {raw}, {y}, {{"axis", std::int64_t{1}}});
+  else
+    step.emit("Sigmoid", {raw}, {y});
+}
+
 /// Leaves say one thing each: those that have several votes stand in as many copies of their tree.
 void set_copies(const Trees& trees, EnsembleOptions& options) {
   options.copies = trees.most_votes();
@@ -142,7 +157,7 @@ void regressor_to_ensemble(Step& step) {
   set_copies(trees, options);
   const ValueId x = given == options.type ? step.input(0) : converted(step, step.input(0), options.type);
   const ValueId y = is_float && !is_moved ? step.output(0) : step.value("scores");
-  emit_ensemble(step, trees, options, x, y);
+  emit_transformed(step, trees, options, x, y);
   if (is_moved)
     add_base(step, y, base);
   else if (!is_float)
@@ -286,7 +301,7 @@ void classifier_to_ensemble(Step& step) {
     own.post_transform = transform;
     own.copies = of.most_votes();
     const ValueId result = step.value(hint);
-    emit_ensemble(step, of, own, x, result);
+    emit_transformed(step, of, own, x, result);
     return result;
   };
   const bool wants_label = step.output(0) != ValueId::none, wants_scores = step.output(1) != ValueId::none;
@@ -307,9 +322,10 @@ void register_ml_models(StepRegistry& registry) {
                   compatible("numbers may also be tensors of double"),
                   adapt("tensors of double become floats if these represent them exactly", tensors_to_floats));
   registry.deprecated({"ai.onnx.ml::TreeEnsembleRegressor"}, 5,
-                      adapt("rewritten as TreeEnsemble", regressor_to_ensemble));
-  registry.deprecated({"ai.onnx.ml::TreeEnsembleClassifier"}, 5,
-                      adapt("rewritten as TreeEnsemble, ArgMax and LabelEncoder", classifier_to_ensemble));
+                      adapt("rewritten as TreeEnsemble, with Softmax or Sigmoid", regressor_to_ensemble));
+  registry.deprecated(
+      {"ai.onnx.ml::TreeEnsembleClassifier"}, 5,
+      adapt("rewritten as TreeEnsemble, ArgMax and LabelEncoder, with Softmax or Sigmoid", classifier_to_ensemble));
   registry.introduced({"ai.onnx.ml::TreeEnsemble"}, 5,
                       adapt("rewritten as TreeEnsembleRegressor", ensemble_to_regressor));
 }

@@ -61,13 +61,6 @@ ValueId rounded(Step& step, ValueId real) {
   return step.add("Add", {below, cast(step, up, type)}, {}, "whole");
 }
 
-ValueId bounded(Step& step, ValueId real, double least, double greatest) {
-  if (step.opset_after() < 11)
-    return step.add("Clip", {real}, {{"min", static_cast<float>(least)}, {"max", static_cast<float>(greatest)}});
-  const ValueId low = step.number(ElementType::float64, least, "least");
-  return step.add("Clip", {real, low, step.number(ElementType::float64, greatest, "greatest")}, {}, "bounded");
-}
-
 ElementType stated_type(const Step& step, std::string_view attribute) {
   return static_cast<ElementType>(step.integer(attribute));
 }
