@@ -194,4 +194,38 @@ std::optional<View> multiplied_integers(LowerCall& call, const IntegerInputs& in
   return reshaped(matrix, inputs.result ? *inputs.result : call.output_dims(0));
 }
 
+DynamicRange dynamic_range(LowerCall& call, const View& x) {
+  const std::vector<bool> all(x.rank(), true);
+  const View least = reduced(call, Reduction::minimum, x, all), most = reduced(call, Reduction::maximum, x, all);
+  Expression range;
+  const auto bounded = [](Expression& e, Operation operation, std::size_t input) {
+    return e.apply(operation, e.input(input, Lane::f32), e.constant(Lane::f32, 0));
+  };
+  const Expression::Number low = bounded(range, Operation::minimum, 0), high = bounded(range, Operation::maximum, 1);
+  const Expression::Number length = range.as_float32(range.apply(Operation::subtract, high, low));
+  const Expression::Number quotient =
+      range.as_float32(range.apply(Operation::divide, length, range.constant(Lane::f32, 255)));
+  const Expression::Number is_flat = range.apply(Operation::equal, low, high), one = range.constant(Lane::f32, 1);
+  range.apply(Operation::select, is_flat, one, quotient);
+  DynamicRange made;
+  made.scale = mapped(call, range, {least, most}, ElementType::float32, {});
+  Expression zero;
+  const Expression::Number start = bounded(zero, Operation::minimum, 0);
+  const Expression::Number steps =
+      zero.apply(Operation::divide, zero.apply(Operation::negate, start), zero.input(1, Lane::f32));
+  saturated(zero, zero.as_float32(steps), std::nullopt, ElementType::uint8);
+  made.zero = mapped(call, zero, {least, made.scale}, ElementType::uint8, {});
+  return made;
+}
+
+View through_bytes(LowerCall& call, const View& x) {
+  const DynamicRange range = dynamic_range(call, x);
+  Expression e;
+  const Expression::Number scale = e.input(1, Lane::f32), zero = e.input(2, Lane::i64);
+  const Expression::Number quotient = e.as_float32(e.apply(Operation::divide, e.input(0, Lane::f32), scale));
+  const Expression::Number steps = e.apply(Operation::subtract, saturated(e, quotient, zero, ElementType::uint8), zero);
+  e.apply(Operation::multiply, e.convert(steps, Lane::f32), scale);
+  return mapped(call, e, {x, range.scale, range.zero}, ElementType::float32, x.dims);
+}
+
 }  // namespace onnxkit::plan

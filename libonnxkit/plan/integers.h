@@ -11,6 +11,14 @@ bool is_quantized_integer(ElementType type);
 Expression::Number saturated(Expression& e, Expression::Number quotient, std::optional<Expression::Number> zero,
                              ElementType type);
 
+/// Of numbers that are rounded to uint8 by the range that they have, 0 in it, as DynamicQuantizeLinear does: scalars, of float32 and uint8.
+struct DynamicRange {
+  View scale, zero;
+};
+DynamicRange dynamic_range(LowerCall& call, const View& x);
+/// Rounded so, and numbers of float32 again.
+View through_bytes(LowerCall& call, const View& x);
+
 using Requantization = IntegerConvolutionParameters::Requantization;
 
 /// The inputs of a node that a step over integers reads.

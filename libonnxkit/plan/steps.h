@@ -232,6 +232,7 @@ struct RecurrentParameters : Parameters {
   bool resets_behind = false;  ///< GRU's linear_before_reset: the reset gate scales the product, not the state
   bool couples = false;        ///< LSTM's input_forget
   bool has_peepholes = false, has_lengths = false;
+  bool rounds_state = false;  ///< in front of products: all rows to uint8 by the range that they have, 0 in it
   std::vector<Activation> activations;  ///< one for RNN, two for GRU, three for LSTM
   std::optional<float> clip;            ///< of what activations get, but for that of LSTM's cell state
   std::string text() const override;

@@ -138,6 +138,7 @@ std::string RecurrentParameters::text() const {
     text += fmt::format(", {}", functions[static_cast<std::size_t>(activation.function)]);
   if (resets_behind) text += ", resets behind the product";
   if (couples) text += ", input and forget coupled";
+  if (rounds_state) text += ", states through uint8";
   if (clip) text += fmt::format(", clip {}", *clip);
   return text;
 }

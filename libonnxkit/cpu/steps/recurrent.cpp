@@ -77,6 +77,7 @@ class RecurrentKernel : public Kernel {
     if (of_.cell == Cell::gru) kept_.resize(state);
     gates_.resize(static_cast<std::size_t>(batch_ * width_));
     if (of_.has_lengths) rows_.resize(gates_.size());
+    if (of_.rounds_state) rounded_.resize(state);
   }
 
   void run(RunState& state) override {
@@ -168,10 +169,24 @@ class RecurrentKernel : public Kernel {
   }
   std::int64_t input_stride() const { return of_.has_lengths ? width_ : x_.strides[1]; }
 
+  /// To uint8 by the range of all, and numbers again.
+  const std::vector<float>& through_bytes(const std::vector<float>& state) {
+    constexpr float most_steps = 255;
+    float least = 0, most = 0;
+    for (const float number : state) least = std::min(least, number), most = std::max(most, number);
+    const float scale = least == most ? 1 : (most - least) / most_steps;
+    const float zero = std::clamp(std::nearbyint(-least / scale), 0.0F, most_steps);
+    std::transform(state.begin(), state.end(), rounded_.begin(), [&](float number) {
+      const float whole = std::isnan(number) ? 0 : std::nearbyint(number / scale);
+      return (std::clamp(whole + zero, 0.0F, most_steps) - zero) * scale;
+    });
+    return rounded_;
+  }
+
   /// The columns of the gates from `first` on: state * weights, with what is at `residual` added to it.
   void multiply(RunState& state, const std::vector<float>& from, const GateWeights& weights, std::int64_t first,
                 const float* residual) {
-    Product product{.a = from.data(),
+    Product product{.a = of_.rounds_state ? through_bytes(from).data() : from.data(),
                     .a_stride = units_,
                     .packed_b = weights.packed->data(),
                     .c = gates_.data() + first,
@@ -286,7 +301,7 @@ class RecurrentKernel : public Kernel {
   std::vector<View> first_, outputs_;
   std::int64_t time_, batch_, width_, units_, longest_ = 0;
   std::vector<std::int64_t> length_;
-  std::vector<float> h_, next_h_, c_, next_c_, kept_, gates_, rows_;
+  std::vector<float> h_, next_h_, c_, next_c_, kept_, gates_, rows_, rounded_;
 };
 
 /// All gates at once, but for GRU's candidate where the reset gate scales the state in front of its product.

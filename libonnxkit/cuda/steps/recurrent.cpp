@@ -299,6 +299,8 @@ class RecurrentText {
 
 Result<std::vector<Launch>> write_recurrent(const plan::Step& step, const Preparation&) {
   if (const auto fits = check_types(step); !fits) return fits.error();
+  if (static_cast<const plan::RecurrentParameters&>(*step.parameters).rounds_state)
+    return make_error("not-supported", "states that are rounded by their range at each point in time");
   constexpr std::int64_t most_time = 4096, most_blocks = (std::int64_t{1} << 31) - 1;
   const plan::Dims& dims = step.inputs[0].dims;
   if (dims[0] > most_time) return make_error("not-supported", "a launch each for more than 4096 points in time");

@@ -85,31 +85,14 @@ Unlowered lower_dequantize_linear(LowerCall& call) {
 Unlowered lower_dynamic_quantize(LowerCall& call) {
   const View x = call.input(0);
   if (x.size() == 0) return "without elements";
-  const std::vector<bool> all(x.rank(), true);
-  const View least = reduced(call, Reduction::minimum, x, all), most = reduced(call, Reduction::maximum, x, all);
-  Expression range;
-  const auto bounded = [](Expression& e, Operation operation, std::size_t input) {
-    return e.apply(operation, e.input(input, Lane::f32), e.constant(Lane::f32, 0));
-  };
-  const Number low = bounded(range, Operation::minimum, 0), high = bounded(range, Operation::maximum, 1);
-  const Number length = range.as_float32(range.apply(Operation::subtract, high, low));
-  const Number quotient = range.as_float32(range.apply(Operation::divide, length, range.constant(Lane::f32, 255)));
-  const Number is_flat = range.apply(Operation::equal, low, high), one = range.constant(Lane::f32, 1);
-  range.apply(Operation::select, is_flat, one, quotient);
-  const View scale = mapped(call, range, {least, most}, ElementType::float32, {});
-  Expression zero_of;
-  const Number start = bounded(zero_of, Operation::minimum, 0);
-  const Number steps =
-      zero_of.apply(Operation::divide, zero_of.apply(Operation::negate, start), zero_of.input(1, Lane::f32));
-  saturated(zero_of, zero_of.as_float32(steps), std::nullopt, ElementType::uint8);
-  const View zero = mapped(call, zero_of, {least, scale}, ElementType::uint8, {});
+  const DynamicRange range = dynamic_range(call, x);
   Expression e;
   const Number divided = e.as_float32(e.apply(Operation::divide, e.input(0, Lane::f32), e.input(1, Lane::f32)));
   saturated(e, divided, e.input(2, Lane::i64), ElementType::uint8);
   const View output = x.is_dense() ? call.make_output_like(0, x) : call.make_output(0);
-  call.emit_map(e, {x, scale, zero}, output);
-  call.set_output(1, scale);
-  call.set_output(2, zero);
+  call.emit_map(e, {x, range.scale, range.zero}, output);
+  call.set_output(1, range.scale);
+  call.set_output(2, range.zero);
   return std::nullopt;
 }
 

@@ -3,8 +3,9 @@
 #include <string>
 
 #include "libonnxkit/plan/compose.h"
+#include "libonnxkit/plan/integers.h"
 
-// RNN, GRU and LSTM: the products of the whole input in one step, then a recurrence over time for each direction.
+// RNN, GRU and LSTM, and DynamicQuantizeLSTM of com.microsoft: the products of the whole input in one step, then a recurrence over time for each direction.
 namespace onnxkit::plan {
 namespace {
 
@@ -55,7 +56,8 @@ Unlowered read_activations(LowerCall& call, std::vector<std::string_view> defaul
 
 class RecurrentLowering {
  public:
-  RecurrentLowering(LowerCall& call, Cell cell) : call_(call), cell_(cell) {
+  RecurrentLowering(LowerCall& call, Cell cell, bool is_quantized = false)
+      : call_(call), cell_(cell), is_quantized_(is_quantized) {
     gates_ = cell == Cell::lstm ? 4 : cell == Cell::gru ? 3 : 1;
   }
 
@@ -80,12 +82,20 @@ class RecurrentLowering {
  private:
   Unlowered read() {
     for (std::size_t i = 0; i < call_.input_count(); ++i) {
-      if (i != 4 && call_.has_input(i) && !is_narrow_real(call_.input_type(i)))
+      const bool is_real = i != 4 && !(is_quantized_ && (i == 1 || i == 2 || i > 7));
+      if (is_real && call_.has_input(i) && !is_narrow_real(call_.input_type(i)))
         return "only for real numbers of 32 bits and less";
       if (call_.has_input(i) && call_.input(i).size() == 0) return "without elements";
     }
-    is_batch_first_ = call_.integer("layout") != 0;
+    is_batch_first_ = !is_quantized_ && call_.integer("layout") != 0;
+    if (is_quantized_) {
+      if (auto reason = read_quantized(1, 8)) return reason;
+      if (auto reason = read_quantized(2, 10)) return reason;
+    } else {
+      weights_ = {call_.input(1), call_.input(2)};
+    }
     if (auto reason = read_sizes()) return reason;
+    if (is_quantized_) x_ = through_bytes(call_, x_);
     const auto names = cell_ == Cell::lstm  ? std::vector<std::string_view>{"Sigmoid", "Tanh", "Tanh"}
                        : cell_ == Cell::gru ? std::vector<std::string_view>{"Sigmoid", "Tanh"}
                                             : std::vector<std::string_view>{"Tanh"};
@@ -100,12 +110,40 @@ class RecurrentLowering {
     shared_.couples = cell_ == Cell::lstm && call_.integer("input_forget") != 0;
     shared_.has_peepholes = cell_ == Cell::lstm && call_.has_input(7);
     shared_.has_lengths = call_.has_input(4);
+    shared_.rounds_state = is_quantized_;
+    return std::nullopt;
+  }
+
+  /// Weights [directions, depth, columns] with scales and zero points for each direction, or for each column.
+  Unlowered read_quantized(std::size_t input, std::size_t scale_input) {
+    const auto numbers = call_.constant_reals(input), scales = call_.constant_reals(scale_input),
+               zeros = call_.constant_reals(scale_input + 1);
+    if (!numbers || !scales || !zeros) return "weights that are not constant";
+    const Dims& dims = call_.input_dims(input);
+    if (dims.size() != 3) return "operands of other ranks";
+    const Dims by_direction = {dims[0]}, by_column = {dims[0], dims[2]};
+    for (const std::size_t of : {scale_input, scale_input + 1})
+      if (call_.input_dims(of) != by_direction && call_.input_dims(of) != by_column) return "scales of other sizes";
+    const bool scales_columns = call_.input_dims(scale_input) == by_column,
+               moves_columns = call_.input_dims(scale_input + 1) == by_column;
+    call_.spend_on_tables(element_count(dims), sizeof(float));
+    std::vector<float> reals;
+    reals.reserve(numbers->size());
+    for (const double number : *numbers) {
+      const auto at = static_cast<std::int64_t>(reals.size()), direction = at / (dims[1] * dims[2]);
+      const auto of_column = static_cast<std::size_t>(direction * dims[2] + at % dims[2]);
+      const auto of_direction = static_cast<std::size_t>(direction);
+      const double zero = (*zeros)[moves_columns ? of_column : of_direction];
+      reals.push_back(static_cast<float>((number - zero) * (*scales)[scales_columns ? of_column : of_direction]));
+    }
+    constexpr std::int64_t depth_last[] = {0, 2, 1};
+    weights_[input - 1] = permuted(call_.constant(reals, dims), depth_last);
     return std::nullopt;
   }
 
   Unlowered read_sizes() {
     x_ = call_.as_real(call_.input(0));
-    const View &w = call_.input(1), &r = call_.input(2);
+    const View &w = weights_[0], &r = weights_[1];
     if (x_.rank() != 3 || w.rank() != 3 || r.rank() != 3) return "operands of other ranks";
     constexpr std::int64_t swapped[] = {1, 0, 2};
     if (is_batch_first_) x_ = permuted(x_, swapped);
@@ -133,8 +171,8 @@ class RecurrentLowering {
   }
 
   View weights(std::size_t input, std::int64_t direction) {
-    const View& all = call_.input(input);
-    return picked(call_.is_constant(input) ? all : call_.as_real(all), 0, direction);
+    const View& all = weights_[input - 1];
+    return picked(is_quantized_ || call_.is_constant(input) ? all : call_.as_real(all), 0, direction);
   }
 
   View state(std::size_t input, std::int64_t direction) {
@@ -201,7 +239,9 @@ class RecurrentLowering {
 
   LowerCall& call_;
   Cell cell_;
-  View x_;  ///< [time, batch, features]
+  bool is_quantized_;
+  View x_;                       ///< [time, batch, features]
+  std::array<View, 2> weights_;  ///< [directions, gates * units, features] and [directions, gates * units, units]
   std::int64_t gates_ = 1, time_ = 0, batch_ = 0, units_ = 0, width_ = 0, directions_ = 1;
   bool is_batch_first_ = false, is_reverse_ = false;
   std::size_t per_direction_ = 1;
@@ -214,6 +254,8 @@ Unlowered lower_recurrent(LowerCall& call) {
   return RecurrentLowering(call, cell).run();
 }
 
+Unlowered lower_quantized_lstm(LowerCall& call) { return RecurrentLowering(call, Cell::lstm, true).run(); }
+
 }  // namespace
 
 void register_recurrent(LoweringRegistry& registry);
@@ -221,6 +263,7 @@ void register_recurrent(LoweringRegistry& registry) {
   registry.add("RNN", since(7), lower_recurrent<Cell::rnn>);
   registry.add("GRU", since(7), lower_recurrent<Cell::gru>);
   registry.add("LSTM", since(7), lower_recurrent<Cell::lstm>);
+  registry.add("com.microsoft", "DynamicQuantizeLSTM", all_versions(), lower_quantized_lstm);
 }
 
 }  // namespace onnxkit::plan
