@@ -103,7 +103,10 @@ class TensorFlow(Backend):
             raise WorkerError("unsupported", f"TensorFlow keeps the {self.threads} threads of the first model (0: its own choice)") from None
 
     def saved(self, path, options):
-        model = self.tensorflow.saved_model.load(path)
+        try:
+            model = self.tensorflow.saved_model.load(path)
+        except AttributeError:  # an object with parts that this version does not know, such as the optimizer of an older Keras: the graph is enough
+            model = import_runtime("tensorflow.python.saved_model.load_v1_in_v2").load(path, ["serve"])
         name = options["signature"]
         if name not in model.signatures:
             raise WorkerError("unsupported", f"the SavedModel has no signature '{name}'; it has {', '.join(model.signatures) or 'none'}")

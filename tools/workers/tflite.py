@@ -11,17 +11,32 @@ def port_of(name, details):
     return Port(name, code_of(details["dtype"]), [int(size) if size >= 0 else None for size in shape])
 
 
+def lacks_operator(error):
+    return any(words in str(error) for words in ("unresolved", "custom op", "Didn't find op"))
+
+
 class Interpreted(Model):
     arithmetic = "float32"
 
     def __init__(self, interpreter, keeping):
         self.interpreter, self.keeping = interpreter, keeping
-        interpreter.allocate_tensors()
+        self.is_allocated = self.allocates_as_declared()
         self.names = self.signature_names()
         self.details = interpreter.get_input_details(), interpreter.get_output_details()
         named = [list(self.named(*side)) for side in zip(self.details, self.names)]
         self.inputs, self.outputs = ([port_of(name, details) for name, details in side] for side in named)
         self.places = [{name: details["index"] for name, details in side} for side in named]
+
+    def allocates_as_declared(self):
+        """Open sizes are 1 until a run gives others; not every model can have that."""
+        try:
+            self.interpreter.allocate_tensors()
+        except RuntimeError as error:
+            is_open = any(-1 in details.get("shape_signature", ()) for details in self.interpreter.get_input_details())
+            if not is_open or lacks_operator(error):
+                raise
+            return False
+        return True
 
     @staticmethod
     def named(side, names):
@@ -47,14 +62,16 @@ class Interpreted(Model):
         return names
 
     def prepare(self, inputs, outputs):
-        resized = False
+        is_ready = self.is_allocated
         for name, details in self.named(self.interpreter.get_input_details(), self.names[0]):
             value = inputs[name]
             if list(details["shape"]) != list(value.shape):
                 self.interpreter.resize_tensor_input(details["index"], value.shape)
-                resized = True
-        if resized:
+                is_ready = False
+        if not is_ready:
+            self.is_allocated = False
             self.interpreter.allocate_tensors()
+            self.is_allocated = True
         for name, value in inputs.items():
             self.interpreter.set_tensor(self.places[0][name], value)
 
@@ -128,8 +145,7 @@ class TfLite(Backend):
         return Interpreted(self.module.Interpreter(path, num_threads=threads, experimental_op_resolver_type=resolver), keeping)
 
     def kind_of(self, error):
-        text = str(error)
-        return "unsupported" if "unresolved" in text or "custom op" in text or "Didn't find op" in text else None
+        return "unsupported" if lacks_operator(error) else None
 
 
 serve(TfLite())
