@@ -367,6 +367,26 @@ class WriteThroughDropout(nn.Module):
         return y * x
 
 
+class WithoutGradients(nn.Module):
+    """Blocks of torch.no_grad(), of which one is in a branch on a computed condition."""
+
+    def forward(self, x):
+        with torch.no_grad():
+            scale = x.abs() + 1
+        y = x / scale
+        if bool(x.sum() > 0):
+            with torch.no_grad():
+                y = y + 1
+        return y * scale
+
+
+class Recorded(nn.Module):
+    def forward(self, x):
+        with torch.autograd.profiler.record_function("scale"):
+            y = x * 2
+        return y
+
+
 class CopyOrView(nn.Module):
     def forward(self, x):
         flat = x.contiguous()
@@ -381,6 +401,7 @@ def refused():
     REFUSED["list_in_condition"] = (ListInCondition(), (x, torch.tensor(3)), True)
     REFUSED["write_and_view_in_loop"] = (WriteAndView(), (x, torch.tensor(3)), True)
     REFUSED["copy_or_view"] = (CopyOrView(), (x,), True)
+    REFUSED["recorded_part"] = (Recorded(), (x,), True)
 
 
 def scripts():
@@ -395,6 +416,7 @@ def scripts():
     case("no_pass", CountedLoop(), x, torch.tensor(0), scripted=True)
     case("growing_loop", GrowingLoop(), x * 4, scripted=True)
     case("left_loop", LeftLoop(), x.abs() + 1, scripted=True)
+    case("without_gradients", WithoutGradients(), x.abs(), scripted=True)
     case("nested_loop", NestedLoop(), x, torch.tensor(4), scripted=True)
     case("buffer_written", Counter(), x, scripted=True)
     case("buffer_replaced", State(), x, scripted=True)

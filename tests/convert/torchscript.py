@@ -10,7 +10,7 @@ SHAPES = {"calls": "x=3,4", "condition_met": "x=3,4", "condition_not_met": "x=N,
           "lstm": "x=N,T,4", "encoder_layer": "src=N,T,8", "size_arithmetic": "x=N,3,5,7:float32",
           "loop": "x=3,4", "branch_numbers": "x=N,4", "counted_loop": "x=3,4 n=:int64", "no_pass": "x=3,N n=:int64", "growing_loop": "x=N,4", "left_loop": "x=3,4",
           "list_in_loop": "x=3,4 n=:int64", "lists_of_loops": "x=3,4 n=:int64", "write_in_loop": "x=3,4 n=:int64", "write_in_branch": "x=N,4", "write_in_other_branch": "x=3,4",
-          "writes_of_loops": "x=3,4 n=:int64", "writes_of_branch": "x=3,4 n=:int64",
+          "writes_of_loops": "x=3,4 n=:int64", "without_gradients": "x=3,4", "writes_of_branch": "x=3,4 n=:int64",
           "containers_scripted": "pair.0=3,4 pair.1=3,4 rows.0=3,4 rows.1=3,4 by_name.scale=3,4",
           "nested_containers": "states.0.0=3,4 states.0.1=3,4 states.1.0=3,4 states.1.1=3,4 x=3,4", "recurrent_cells": "x=T,2,4 state.0=2,3 state.1=2,3",
           "nested_loop": "x=3,4 n=:int64", "buffer_written": "x=3,4", "buffer_replaced": "x=3,4"}

@@ -114,6 +114,8 @@ void Follower::follow(const Statement& statement, Variables& variables) {
     case Statement::Kind::for_loop:
     case Statement::Kind::while_loop:
       return loop(statement, variables);
+    case Statement::Kind::context:
+      return context(statement, variables);
     case Statement::Kind::failure:
       return void(refuse("the code of the model ends with an error"));
     case Statement::Kind::nothing:
@@ -147,6 +149,15 @@ void Follower::unpack(const std::vector<Expression>& targets, const Item& value,
     if (item.kind == Kind::gathered) return void(refuse("a list is taken apart whose length only a run can tell"));
   if (items.size() != targets.size()) return void(refuse("a list has another length than it is taken apart to"));
   for (std::size_t i = 0; i < targets.size(); ++i) variables[targets[i].text] = items[i];
+}
+
+/// Whether gradients are kept changes no result, so what stands under no_grad is plain code.
+void Follower::context(const Statement& statement, Variables& variables) {
+  const Item context = value_of(statement.value, variables);
+  if (fault_) return;
+  if (context.kind != Kind::made || !statement.targets.empty())
+    return void(refuse("the code of the model has a 'with' of something else than torch.no_grad()"));
+  follow(statement.body, variables);
 }
 
 void Follower::branch(const Statement& statement, Variables& variables) {

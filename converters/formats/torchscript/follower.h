@@ -42,6 +42,7 @@ class Follower {
   void follow(const Statement& statement, Variables& variables);
   void assign(const Statement& statement, Variables& variables);
   void unpack(const std::vector<Expression>& targets, const Item& value, Variables& variables);
+  void context(const Statement& statement, Variables& variables);
   void branch(const Statement& statement, Variables& variables);
   /// A branch on a computed condition, or a pass of a loop whose passes only a run can count. Of lists from outside, only a pass may append to some.
   struct Inside {
@@ -92,6 +93,7 @@ class Follower {
   Item named(const Expression& expression, Variables& variables);
   Item operation(const Expression& expression, Variables& variables);
   Item call(const Expression& expression, Variables& variables);
+  Item make(std::string_view class_name);
   Item call_path(const std::string& path, std::vector<NamedItem> arguments);
   std::optional<Item> builtin(std::string_view path, const std::vector<NamedItem>& arguments);
   Item aten(std::string_view name, const std::vector<NamedItem>& arguments);

@@ -282,7 +282,7 @@ Item Follower::call(const Expression& expression, Variables& variables) {
     return call_path(function->second.text, std::move(arguments));
   if (!is_method) return call_path(path, std::move(arguments));
   const Item object = value_of(callee.parts.front(), variables);
-  if (fault_) return {};
+  if (fault_ || (object.kind == Kind::made && callee.text == "__init__")) return {};
   if (object.kind != Kind::object) {
     arguments.insert(arguments.begin(), {{}, object});
     return aten(callee.text, arguments);
@@ -290,7 +290,19 @@ Item Follower::call(const Expression& expression, Variables& variables) {
   return call_method(object, callee.text, arguments);
 }
 
+/// An object of the class, not filled yet. Only those are made that have no part in results.
+Item Follower::make(std::string_view class_name) {
+  if (class_name != "__torch__.torch.autograd.grad_mode.no_grad")
+    return refuse(fmt::format("the code of the model makes an object of class {}", quote(class_name)));
+  Item made = Item::of_kind(Kind::made);
+  made.text = class_name;
+  return made;
+}
+
 Item Follower::call_path(const std::string& path, std::vector<NamedItem> arguments) {
+  constexpr std::string_view constructor = ".__new__";
+  if (path.starts_with("__torch__.") && path.ends_with(constructor))
+    return make(std::string_view(path).substr(0, path.size() - constructor.size()));
   if (path.starts_with("__torch__.")) {
     const auto function = module_.functions.find(path);
     if (function == module_.functions.end())

@@ -26,6 +26,7 @@ struct Item {
     tuple,
     dict,    ///< items: keys and values in turn
     object,  ///< a module
+    made,    ///< an object that the code makes: text is its class
     device,
     gathered,  ///< in a list: as many tensors as a loop had passes, along the first axis of a value
     unsplit,   ///< a list of tensors that a node gives, as many as will be asked for

@@ -168,6 +168,7 @@ class Parser {
     made.line = next().line;
     if (take_name("if")) return branch(std::move(made));
     if (take_name("while") || is_name("for")) return loop(std::move(made));
+    if (take_name("with")) return context(std::move(made));
     if (take_name("return")) {
       made.kind = Statement::Kind::result;
       if (next().kind != Token::Kind::line_end) made.value = tuple_or_expression();
@@ -205,6 +206,14 @@ class Parser {
       expect(take_name("in"), "'in'");
     }
     made.value = expression();
+    made.body = block();
+    return made;
+  }
+
+  Statement context(Statement made) {
+    made.kind = Statement::Kind::context;
+    made.value = expression();
+    if (take_name("as")) made.targets.push_back(postfix());
     made.body = block();
     return made;
   }
