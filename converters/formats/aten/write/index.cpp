@@ -94,6 +94,7 @@ ValueId at_places(WriteCall& call, ValueId x, std::size_t first, const std::vect
 
 void map_gather(WriteCall& call) {
   const Int axis = call.axis("axis", 0, call.rank(0));
+  if (call.refused()) return;
   const auto known = call.known_integers(1);
   if (known && call.shape(1) && call.shape(1)->empty())
     return call.result(call.emit("aten.select.int", {{"self", call.input(0)}, {"dim", axis}, {"index", known->front()}},
@@ -159,10 +160,11 @@ void map_scatter_elements(WriteCall& call) {
 
 /// Reductions that index_put lacks: each tuple of places becomes one place in the first axes laid flat.
 void reduce_scatter_nd(WriteCall& call, std::string_view reduction) {
+  if (!call.shape(0) || !call.shape(1) || !call.shape(2)) return call.refuse("the ranks of its inputs are not known");
   const Shape& shape = *call.shape(0);
   const std::vector<ValueId> parts = parts_of(call, 1);
   const std::size_t count = parts.size();
-  if (!call.shape(2) || count > shape.size()) return call.refuse("its indices name too many axes");
+  if (count > shape.size()) return call.refuse("its indices name too many axes");
   Dim front = 1, back = 1, updates = 1;
   for (std::size_t i = 0; i < shape.size(); ++i)
     (i < count ? front : back) = call.dims().mul(i < count ? front : back, shape[i]);

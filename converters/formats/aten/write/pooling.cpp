@@ -62,10 +62,10 @@ ValueId places_in_tensor(WriteCall& call, ValueId places, std::size_t spatial) {
 void map_max_pool(WriteCall& call) {
   const std::size_t spatial = spatial_rank(call);
   Window window = window_of(call, spatial, 0);
+  if (call.refused()) return;
   const bool wants_places = call.has_output(1);
   if (wants_places && (call.integer("storage_order", 0) != 0 || !fits_pool(window)))
     return call.refuse("its places are counted in a way that PyTorch does not count them");
-  if (call.refused()) return;
   const ElementType elem = call.elem(0);
   ValueId x = prepared(call, call.input(0), window, least(elem));
   if (!is_floating(elem)) x = cast(call, x, ElementType::float32);  // PyTorch pools real numbers
@@ -212,6 +212,7 @@ void map_max_unpool(WriteCall& call) {
   const Type& type = call.output_type();
   if (call.has(2) || !type.shape || !are_computable(call, *type.shape))
     return call.refuse("the sizes of its result are given at run time");
+  if (!call.shape(0)) return call.refuse("the rank of its input is not known");
   Dim count = 1, given = 1;
   for (const Dim size : *type.shape) count = call.dims().mul(count, size);
   for (const Dim size : *call.shape(0)) given = call.dims().mul(given, size);

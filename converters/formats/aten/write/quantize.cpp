@@ -22,7 +22,12 @@ ValueId beside(WriteCall& call, ValueId x, std::size_t rank, Int axis, Int block
   if (!type.shape || type.shape->empty() || (type.shape->size() == 1 && (*type.shape)[0] == Dim(1))) {
     return type.shape && !type.shape->empty() ? reshape(call, x, {}) : x;
   }
-  if (type.shape->size() == 1) {
+  const bool is_blocked = type.shape->size() > 1;
+  if (axis < 0 || static_cast<std::size_t>(axis) >= (is_blocked ? type.shape->size() : rank)) {
+    call.refuse("its axis does not fit its input");
+    return x;
+  }
+  if (!is_blocked) {
     Shape shape(rank, Dim(1));
     shape[static_cast<std::size_t>(axis)] = (*type.shape)[0];
     return reshape(call, x, shape);

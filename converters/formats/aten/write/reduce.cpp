@@ -97,6 +97,7 @@ void map_reduce_mean(WriteCall& call) {
   if (are_given_at_run_time(call) && is_floating(elem))
     return call.result(operate_at_run_time(call, call.input(0), "aten.mean.dim"));
   const Reduction reduction = reduction_of(call);
+  if (call.refused()) return;
   if (reduction.is_identity) return call.result(unary(call, "aten.clone.default", call.input(0)));
   if (is_floating(elem))
     return call.result(reduce(call, "aten.mean.dim", call.input(0), reduction.axes, reduction.keeps));
@@ -154,6 +155,7 @@ void map_reduce_log_sum_exp(WriteCall& call) {
 
 void arg_extreme(WriteCall& call, std::string_view op) {
   const Int axis = call.axis("axis", 0, call.rank(0));
+  if (call.refused()) return;
   const bool takes_last = call.integer("select_last_index", 0) != 0;
   const ValueId x = takes_last ? flip(call, call.input(0), axis) : call.input(0);
   const ValueId place =

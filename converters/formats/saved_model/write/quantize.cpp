@@ -11,6 +11,10 @@ ValueId along_axis(WriteCall& call, ValueId vector, std::int64_t axis, std::size
   const Type& type = call.type_of(vector);
   if (!type.shape || type.shape->size() != 1) return vector;
   if ((*type.shape)[0].is(1)) return as_scalar(call, vector);
+  if (axis < 0 || static_cast<std::size_t>(axis) >= rank) {
+    call.refuse("its axis does not fit its input");
+    return vector;
+  }
   Shape shape(rank - static_cast<std::size_t>(axis), Dim(1));
   shape[0] = (*type.shape)[0];
   return reshape(call, vector, shape);

@@ -150,7 +150,9 @@ void map_recurrent(WriteCall& call) {
   if (!can_be_written(call)) return;
   if (!steps || *steps < 1 || *steps > most_steps)
     return call.refuse("how many steps it takes is not known, or more than 256", "state the length of the sequence");
-  if (!hidden || !call.shape(1)) return call.refuse("the shapes of its weights are not known");
+  for (std::size_t input = 0; input < call.node.inputs.size(); ++input)
+    if (call.has(input)) call.rank(input);
+  if (!hidden || call.refused()) return call.refuse("the shapes of its weights are not known");
   const auto outside = [&](ValueId x) { return is_batch_first ? transpose(call, x, {1, 0, 2}) : x; };
   const ValueId sequence = outside(call.input(0));
   const Dim batch = (*call.type_of(sequence).shape)[1];

@@ -110,6 +110,7 @@ void slice_along_computed_axes(WriteCall& call) {
 
 void map_slice(WriteCall& call) {
   const std::size_t rank = call.rank(0);
+  if (call.refused()) return;
   const auto starts = call.known_integers(1), ends = call.known_integers(2);
   const auto steps = call.has(4) ? call.known_integers(4) : Ints(starts ? starts->size() : 0, 1);
   auto axes = call.has(3) ? call.known_integers(3) : std::optional<Ints>();
