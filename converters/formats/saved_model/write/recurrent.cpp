@@ -134,9 +134,20 @@ class Direction {
   ValueId weights_ = ValueId::none, bias_ = ValueId::none, peepholes_ = ValueId::none;
 };
 
+/// Whether it states no other activations than those that it has by itself, for each direction.
+bool has_default_activations(const WriteCall& call) {
+  const ir::Attribute* given = call.node.find_attribute("activations");
+  const auto* names = given ? given->as<std::vector<Text>>() : nullptr;
+  const bool is_gated = call.node.op_type != "RNN";
+  const std::size_t functions = call.node.op_type == "LSTM" ? 3 : is_gated ? 2 : 1;
+  for (std::size_t i = 0; names && i < names->size(); ++i)
+    if ((*names)[i].view() != (is_gated && i % functions == 0 ? "Sigmoid" : "Tanh")) return false;
+  return true;
+}
+
 bool can_be_written(WriteCall& call) {
   if (call.has(4)) call.refuse("its sequences have lengths of their own");
-  if (call.node.find_attribute("activations")) call.refuse("it states its activations");
+  if (!has_default_activations(call)) call.refuse("it has other activations than Sigmoid and Tanh in their places");
   if (call.has_attribute("clip")) call.refuse("it bounds what goes into its activations");
   if (call.integer("input_forget", 0) != 0) call.refuse("its input and forget gates are one");
   return !call.refused() && is_real(call);
