@@ -227,9 +227,21 @@ def refused():
 
 
 def damaged():
-    """Files whose tables are sound: a loop that runs the graph that it is in, contents behind the end, a weight of too few bytes."""
+    """Files whose tables are sound: a loop that runs the graph that it is in, contents behind the end, a weight of too few bytes, sparse ones with a
+    place behind their axis, two segments that overlap, and an axis that makes them far larger than the file."""
     from tensorflow.lite.python import schema_py_generated as schema
     files = {}
+    for name in ("sparse_place", "sparse_segments", "sparse_size"):
+        model = schema.ModelT.InitFromPackedBuf(bytearray(sparse(sparse_numbers(5, 7), [0, 1], [], [])), 0)
+        tensor = model.subgraphs[0].tensors[1]
+        rows, columns = tensor.sparsity.dimMetadata
+        if name == "sparse_place":
+            columns.arrayIndices.values[-1] = 7
+        elif name == "sparse_segments":
+            columns.arraySegments.values[1] = 60
+        else:
+            tensor.shape[0] = rows.denseSize = 1 << 30
+        files[name] = packed(model)
     for name in ("calls_itself", "buffer_behind_end", "buffer_wraps", "short_weight"):
         model, graph, made, node, code = schema.ModelT(), schema.SubGraphT(), schema.TensorT(), schema.OperatorT(), schema.OperatorCodeT()
         stored = schema.BufferT()
@@ -249,6 +261,67 @@ def damaged():
             stored.data = np.zeros(20, np.uint8)
         files[name] = packed(model)
     return files
+
+
+def sparse(dense, order, block_map, block_sizes):
+    """A file that adds x to DENSIFY of a constant, of which every axis but the first and those of blocks keeps only places with an element."""
+    from tensorflow.lite.python import schema_py_generated as schema
+    model, graph = schema.ModelT(), schema.SubGraphT()
+    model.version, model.subgraphs, model.buffers, model.operatorCodes = 3, [graph], [schema.BufferT(), schema.BufferT()], []
+    sizes = list(dense.shape)
+    blocked = dense
+    for axis, size in sorted(zip(block_map, block_sizes), reverse=True):  # an axis as blocks and places in them
+        blocked = blocked.reshape(*blocked.shape[:axis], blocked.shape[axis] // size, size, *blocked.shape[axis + 1:])
+    outer, inner = [], {}
+    for axis in range(len(sizes)):
+        outer.append(len(outer) + len(inner))
+        if axis in block_map:
+            inner[axis] = len(outer) + len(inner)
+    tree = blocked.transpose([(outer + [inner[axis] for axis in block_map])[i] for i in order])
+    parameters = schema.SparsityParametersT()
+    parameters.traversalOrder, parameters.blockMap, parameters.dimMetadata = order, block_map, []
+    places = [()]
+    for level, axis in enumerate(order):
+        made = schema.DimensionMetadataT()
+        parameters.dimMetadata.append(made)
+        if level == 0 or axis >= len(sizes):
+            made.format, made.denseSize = schema.DimensionType.DENSE, tree.shape[level]
+            places = [place + (i,) for place in places for i in range(tree.shape[level])]
+            continue
+        made.format = schema.DimensionType.SPARSE_CSR
+        kept = [[i for i in range(tree.shape[level]) if tree[place + (i,)].any()] for place in places]
+        made.arraySegmentsType = made.arrayIndicesType = [schema.SparseIndexVector.Uint8Vector, schema.SparseIndexVector.Uint16Vector,
+                                                          schema.SparseIndexVector.Int32Vector][level % 3]
+        vector = [schema.Uint8VectorT, schema.Uint16VectorT, schema.Int32VectorT][level % 3]
+        made.arraySegments, made.arrayIndices = vector(), vector()
+        made.arraySegments.values = [0, *np.cumsum([len(row) for row in kept]).tolist()]
+        made.arrayIndices.values = [i for row in kept for i in row]
+        places = [place + (i,) for place, row in zip(places, kept) for i in row]
+    model.buffers[1].data = np.frombuffer(np.asarray([tree[place] for place in places], F).tobytes(), np.uint8)
+    graph.tensors = []
+    for i, tensor in enumerate(["x", "sparse", "dense", "y"]):
+        made = schema.TensorT()
+        made.name, made.shape, made.buffer = tensor, sizes, 1 if tensor == "sparse" else 0
+        made.sparsity = parameters if tensor == "sparse" else None
+        graph.tensors.append(made)
+    graph.operators = []
+    for i, (op, inputs) in enumerate([("DENSIFY", [1]), ("ADD", [0, 2])]):
+        node, code = schema.OperatorT(), schema.OperatorCodeT()
+        code.builtinCode = getattr(schema.BuiltinOperator, op)
+        code.deprecatedBuiltinCode, code.version = min(code.builtinCode, 127), 1
+        node.opcodeIndex, node.inputs, node.outputs = i, inputs, [i + 2]
+        model.operatorCodes.append(code)
+        graph.operators.append(node)
+    graph.operators[1].builtinOptionsType, graph.operators[1].builtinOptions = schema.BuiltinOptions.AddOptions, schema.AddOptionsT()
+    graph.inputs, graph.outputs = [0], [3]
+    return packed(model)
+
+
+def sparse_numbers(*shape, block=1):
+    """A third of the blocks of the last axis are not zero."""
+    random = rng()
+    kept = random.random((*shape[:-1], shape[-1] // block)) < 0.35
+    return (random.normal(0, 1, shape) * np.repeat(kept, block, -1)).astype(F)
 
 
 def packed(model):
@@ -383,6 +456,14 @@ case("reduce_all_without_axis", lambda x: tf.reduce_all(x, 0), ([3, 4], B))
 
 case("lstm", lambda: lstm(False, False), ([2, 4, 3], F), made=True)
 case("lstm_time_major_peepholes", lambda: lstm(True, True), ([4, 2, 3], F), made=True)
+
+
+one_case("reshape_to_scalar", "RESHAPE", [([1], F), ([0], I, [])], ([], F), "ReshapeOptions", newShape=[])
+for name, shape, order, block_map, block_sizes in [("rows", (5, 7), [0, 1], [], []), ("columns", (5, 7), [1, 0], [], []),
+                                                   ("blocks", (6, 8), [0, 1, 2], [1], [4]), ("blocks_of_two_axes", (6, 8), [0, 1, 2, 3], [0, 1], [3, 2]),
+                                                   ("filters", (4, 2, 2, 6), [0, 1, 2, 3], [], [])]:
+    case(f"densify_{name}", lambda shape=shape, given=(order, block_map, block_sizes): sparse(
+        sparse_numbers(*shape, block=given[2][-1] if given[2] else 1), *given), (list(shape), F), made=True)
 
 
 def converted(function, inputs, how):

@@ -8,6 +8,7 @@
 #include "converters/formats/tflite/container.h"
 #include "converters/formats/tflite/dtype.h"
 #include "converters/formats/tflite/options.h"
+#include "converters/formats/tflite/sparse.h"
 #include "libonnxkit/base/checked.h"
 #include "libonnxkit/base/dtype/dtype.h"
 #include "libonnxkit/base/text/utf8.h"
@@ -40,6 +41,39 @@ std::vector<const T*> tables_of(const flatbuffers::Vector<flatbuffers::Offset<T>
   if (vector)
     for (const T* table : *vector) tables.push_back(table);
   return tables;
+}
+
+std::vector<std::int64_t> indices_of(schema::SparseIndexVector type, const void* vector) {
+  const auto widened = [](const auto* indices) {
+    const auto values = all_of(indices->values());
+    return std::vector<std::int64_t>(values.begin(), values.end());
+  };
+  if (!vector) return {};
+  if (type == schema::SparseIndexVector_Int32Vector) return widened(static_cast<const schema::Int32Vector*>(vector));
+  if (type == schema::SparseIndexVector_Uint16Vector) return widened(static_cast<const schema::Uint16Vector*>(vector));
+  if (type == schema::SparseIndexVector_Uint8Vector) return widened(static_cast<const schema::Uint8Vector*>(vector));
+  return {};
+}
+
+/// Levels that the file does not describe have no places.
+Sparsity sparsity_of(const schema::SparsityParameters& parameters) {
+  Sparsity sparsity;
+  const auto order = all_of(parameters.traversal_order()), blocks = all_of(parameters.block_map());
+  const auto described = tables_of(parameters.dim_metadata());
+  sparsity.block_map.assign(blocks.begin(), blocks.end());
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    SparseLevel& level = sparsity.levels.emplace_back();
+    level.axis = order[i];
+    if (i >= described.size()) continue;
+    const schema::DimensionMetadata& one = *described[i];
+    if (one.format() == schema::DimensionType_DENSE) {
+      level.size = one.dense_size();
+    } else {
+      level.segments = indices_of(one.array_segments_type(), one.array_segments());
+      level.indices = indices_of(one.array_indices_type(), one.array_indices());
+    }
+  }
+  return sparsity;
 }
 
 class ProgramReader {
@@ -113,6 +147,7 @@ class ProgramReader {
     if (auto done = add_boundary(source, *graph, open_.size() == 1); !done) return std::move(done).error();
     for (const schema::Operator* node : tables_of(source.operators()))
       if (auto done = add_node(*node, *graph); !done) return std::move(done).error();
+    add_empty_constants(*graph);
     open_.pop_back();
     return graph;
   }
@@ -132,6 +167,32 @@ class ProgramReader {
         if (auto done = add_constant(*tensor, id, *bytes, graph); !done) return done;
     }
     return {};
+  }
+
+  /// What nothing computes and has no elements is a constant, whose contents take no buffer.
+  static void add_empty_constants(Graph& graph) {
+    std::vector<bool> is_known(graph.values.size(), false);
+    for (const ValueId input : graph.inputs) is_known[foreign::index_of(input)] = true;
+    for (const foreign::Tensor& tensor : graph.tensors) is_known[foreign::index_of(tensor.value)] = true;
+    for (const Node& node : graph.nodes)
+      for (const ValueId output : node.outputs)
+        if (output != ValueId::none) is_known[foreign::index_of(output)] = true;
+    for (std::size_t v = 0; v < graph.values.size(); ++v) {
+      const foreign::Value& value = graph.values[v];
+      if (is_known[v] || !value.type->shape || value.type->elem == ElementType::string) continue;
+      foreign::Tensor constant;
+      constant.value = ValueId{static_cast<std::uint32_t>(v)};
+      constant.name = value.name;
+      constant.elem = value.type->elem;
+      for (const foreign::Size& size : *value.type->shape) constant.dims.push_back(size.constant);
+      const bool is_whole =
+          std::all_of(constant.dims.begin(), constant.dims.end(), [](auto size) { return size >= 0; });
+      const bool is_empty = std::find(constant.dims.begin(), constant.dims.end(), 0) != constant.dims.end();
+      if (is_whole && is_empty) graph.tensors.push_back(std::move(constant));
+    }
+    std::sort(graph.tensors.begin(), graph.tensors.end(), [](const foreign::Tensor& a, const foreign::Tensor& b) {
+      return foreign::index_of(a.value) < foreign::index_of(b.value);
+    });
   }
 
   foreign::TensorType type_of(const schema::Tensor& tensor) {
@@ -172,8 +233,6 @@ class ProgramReader {
   Result<void> add_constant(const schema::Tensor& tensor, ValueId id, std::span<const std::byte> bytes, Graph& graph) {
     const foreign::Value& value = graph.values[foreign::index_of(id)];
     if (value.type->elem == ElementType::string) return {};  // refused where it is read
-    if (tensor.sparsity())
-      return make_error("not-supported", fmt::format("tensor {} is stored as a sparse one", quote(value.name)));
     foreign::Tensor constant;
     constant.value = id;
     constant.name = value.name;
@@ -181,12 +240,40 @@ class ProgramReader {
     for (const std::int32_t size : all_of(tensor.shape())) constant.dims.push_back(size);
     const auto count = checked_element_count(constant.dims);
     const auto wanted = count ? packed_size(constant.elem, *count) : std::nullopt;
+    if (tensor.sparsity() && wanted) {
+      const auto dense = dense_bytes(*tensor.sparsity(), constant, *wanted, bytes);
+      if (!dense) return dense.error();
+      bytes = *dense;
+    }
     if (!wanted || *wanted != bytes.size())
       return malformed(
           fmt::format("tensor {} has {} bytes, which does not fit its shape", quote(value.name), bytes.size()));
     constant.bytes = bytes;
     graph.tensors.push_back(std::move(constant));
     return {};
+  }
+
+  /// All elements of a sparse tensor. What they take together is bounded by the size of the file, as is what is unpacked elsewhere.
+  Result<std::span<const std::byte>> dense_bytes(const schema::SparsityParameters& parameters,
+                                                 const foreign::Tensor& constant, std::size_t wanted,
+                                                 std::span<const std::byte> stored) {
+    const int bits = storage_bits(constant.elem);
+    constexpr std::size_t most_times = 64, always = std::size_t{64} << 20;
+    const std::size_t most = std::max(always, file_.view().size() * most_times);
+    if (bits < 8 || wanted > most - std::min(dense_bytes_, most))
+      return make_error("not-supported", fmt::format("tensor {} is stored as a sparse one, and too large without that",
+                                                     quote(constant.name)));
+    dense_bytes_ += wanted;
+    const bool has_sizes =
+        std::all_of(constant.dims.begin(), constant.dims.end(), [](std::int64_t size) { return size > 0; });
+    auto dense = has_sizes
+                     ? densified(sparsity_of(parameters), constant.dims, static_cast<std::size_t>(bits) / 8, stored)
+                     : std::nullopt;
+    if (!dense)
+      return malformed(
+          fmt::format("where the elements of sparse tensor {} are does not fit its shape", quote(constant.name)));
+    model_.files.push_back(MappedFile::from_bytes(*std::move(dense)));
+    return std::as_bytes(std::span(model_.files.back()->view()));
   }
 
   // ---- inputs and outputs
@@ -340,6 +427,7 @@ class ProgramReader {
   std::map<std::uint32_t, std::string_view> input_names_, output_names_;
   std::vector<std::int64_t> open_;  ///< graphs that are being read, from the outermost
   std::size_t nodes_ = 0;
+  std::size_t dense_bytes_ = 0;  ///< of sparse tensors
   bool has_short_integers_ = false;
 };
 

@@ -13,6 +13,9 @@ void map_quantize(Call& call) { give(call, real(call, "x")); }
 /// From integers, or from float16, as weights are stored.
 void map_dequantize(Call& call) { give(call, real(call, "x")); }
 
+/// From a sparse tensor, which was made dense when it was read.
+void map_densify(Call& call) { call.result(call.tensor("x")); }
+
 void map_cast(Call& call) {
   const Val x = call.tensor("x");
   const ElementType type = call.declared_elem();
@@ -47,6 +50,7 @@ void register_quantize(Mappings& mappings);
 void register_quantize(Mappings& mappings) {
   mappings.add_all({"QUANTIZE"}, {"x"}, map_quantize);
   mappings.add_all({"DEQUANTIZE"}, {"x"}, map_dequantize);
+  mappings.add_all({"DENSIFY"}, {"x"}, map_densify);
   mappings.add("CAST", {"x"}, map_cast);
   mappings.add("FAKE_QUANT", {"x"}, map_fake_quant);
 }
