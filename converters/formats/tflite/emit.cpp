@@ -145,9 +145,21 @@ ValueId dequantize(WriteCall& call, const WriteCall& parameters, ValueId integer
   return call.emit("DEQUANTIZE", {{"x", integers}}, with_elem(call.type_of(integers), ElementType::float32));
 }
 
+std::optional<foreign::Tensor> stored_halves(const WriteCall& call, std::size_t input) {
+  const auto cast = call.producer(input);
+  if (!cast || cast->node.op_type != "Cast" || cast->output_type().elem != ElementType::float32) return std::nullopt;
+  auto stored = cast->stored(0);
+  return stored && stored->elem == ElementType::float16 ? std::move(stored) : std::nullopt;
+}
+
+ValueId widened(WriteCall& call, ValueId halves) {
+  return call.emit("DEQUANTIZE", {{"x", halves}}, with_elem(call.type_of(halves), ElementType::float32));
+}
+
 ValueId reordered(WriteCall& call, std::size_t input, const Ints& order) {
   if (std::is_sorted(order.begin(), order.end())) return call.input(input);
   if (const auto stored = call.stored(input)) return call.permuted_when_written(*stored, order);
+  if (const auto halves = stored_halves(call, input)) return widened(call, call.permuted_when_written(*halves, order));
   const auto producer = call.producer(input);
   std::optional<foreign::Tensor> integers;
   if (producer && producer->node.op_type == "DequantizeLinear") integers = WriteCall(*producer).stored(0);

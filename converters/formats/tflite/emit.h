@@ -22,7 +22,13 @@ std::optional<foreign::Quantization> quantization_from(WriteCall& call, const Wr
 /// Integers as real numbers, by scale and zero point of a DequantizeLinear node.
 ValueId dequantize(WriteCall& call, const WriteCall& parameters, ValueId integers, std::int64_t axis);
 
-/// An input as a constant with its axes in another order: stored numbers, or stored integers that DequantizeLinear reads. Otherwise a TRANSPOSE.
+/// What a Cast to float32 makes of stored float16: that. nullopt for other inputs.
+std::optional<foreign::Tensor> stored_halves(const WriteCall& call, std::size_t input);
+/// Stored float16 as float32, in the form that runtimes know of weights.
+ValueId widened(WriteCall& call, ValueId halves);
+
+/// An input as a constant with its axes in another order: stored numbers, stored integers that DequantizeLinear reads, or stored float16 behind a
+/// Cast. Otherwise a TRANSPOSE.
 ValueId reordered(WriteCall& call, std::size_t input, const Ints& order);
 
 }  // namespace onnxkit::to_tflite

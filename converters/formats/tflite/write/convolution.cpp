@@ -25,12 +25,13 @@ std::vector<Given> window_options(const Windows& windows, Padding padding) {
 }
 
 ValueId filters_of(WriteCall& call, std::size_t spatial, bool is_depthwise) {
-  const std::optional<foreign::Tensor> stored = call.stored(1);
+  const std::optional<foreign::Tensor> halves = stored_halves(call, 1), stored = halves ? halves : call.stored(1);
   if (spatial == 2 || !stored)
     return with_two_spatial_axes(call, reordered(call, 1, order_of_weights(spatial, is_depthwise)));
   foreign::Tensor images = *stored;
   images.dims.insert(images.dims.begin() + 2, 1);
-  return call.permuted_when_written(images, order_of_weights(2, is_depthwise));
+  const ValueId written = call.permuted_when_written(images, order_of_weights(2, is_depthwise));
+  return halves ? widened(call, written) : written;
 }
 
 /// Kernels want one.

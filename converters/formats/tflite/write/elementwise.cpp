@@ -76,7 +76,7 @@ void map_cast(WriteCall& call) {
   if (to == ElementType::undefined || to == ElementType::string || call.elem(0) == ElementType::string)
     return call.refuse("TensorFlow Lite does not convert text");
   if (to == ElementType::float32 && call.elem(0) == ElementType::float16 && call.stored(0))
-    return call.result(call.emit("DEQUANTIZE", {{"x", call.input(0)}}, call.output_type()));  // as weights are stored
+    return call.result(widened(call, call.input(0)));
   if (to == ElementType::boolean && call.elem(0) != to) {
     const ValueId x = operand(call, 0);
     return call.result(compare(call, "NOT_EQUAL", x, call.scalar(call.type_of(x).elem, 0)));

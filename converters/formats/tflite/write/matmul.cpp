@@ -9,7 +9,7 @@ namespace {
 
 bool is_constant_matrix(WriteCall& call, std::size_t input) {
   if (!call.shape(input) || call.shape(input)->size() != 2) return false;
-  if (call.stored(input)) return true;
+  if (call.stored(input) || stored_halves(call, input)) return true;
   const auto producer = call.producer(input);
   return producer && producer->node.op_type == "DequantizeLinear" && WriteCall(*producer).stored(0);
 }
