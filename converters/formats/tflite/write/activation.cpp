@@ -114,8 +114,17 @@ void map_leaky_relu(WriteCall& call) {
   call.result(call.emit("LEAKY_RELU", {{"x", call.input(0)}, {"alpha", call.real("alpha", 0.01)}}, call.output_type()));
 }
 
+/// The kernel broadcasts a slope that has axes, over four axes at most.
+bool broadcasts_slope(const WriteCall& call) {
+  const Shape *in = call.shape(0), *slope = call.shape(1);
+  constexpr std::size_t most_axes = 4;
+  return in && slope && !slope->empty() && slope->size() <= in->size() && in->size() <= most_axes &&
+         call.elem(0) == ElementType::float32;
+}
+
 void map_prelu(WriteCall& call) {
   const ValueId x = call.input(0), slope = call.input(1);
+  if (broadcasts_slope(call)) return call.result(call.emit("PRELU", {{"x", x}, {"slope", slope}}, call.output_type()));
   const ValueId below = binary(call, "MUL", binary(call, "MINIMUM", x, 0.0), slope);
   call.result(binary(call, "ADD", unary(call, "RELU", x), below));
 }
