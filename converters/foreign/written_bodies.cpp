@@ -72,6 +72,13 @@ void write_branches(WriteCall& call, const BranchOperator& target, ValueId condi
   call.results(call.emit_node(std::move(node), std::move(types)));
 }
 
+bool has_open_rounds(const WriteCall& call) {
+  if (!call.has(0)) return true;
+  constexpr std::int64_t most_rounds = std::int64_t{1} << 20;
+  const auto limit = constant_integers(call, 0);
+  return limit && limit->size() == 1 && limit->front() > most_rounds;
+}
+
 Ints item_list(const WriteCall& call, std::string_view name, std::size_t count) {
   Ints list = call.integers(name, Ints(count, 0));
   list.resize(count, 0);

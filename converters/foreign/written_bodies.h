@@ -34,6 +34,8 @@ struct BranchOperator {
 void write_branches(WriteCall& call, const BranchOperator& target, ValueId condition, WriteCall::Body then_body,
                     WriteCall::Body else_body);
 
+/// Whether nothing bounds the rounds of a Loop that a tensor could have room for: no limit, or the huge one that exporters write for `while`.
+bool has_open_rounds(const WriteCall& call);
 /// A list of Scan, one number for each item, with its default where it is too short.
 Ints item_list(const WriteCall& call, std::string_view name, std::size_t count);
 

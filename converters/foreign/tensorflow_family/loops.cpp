@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <limits>
 #include <utility>
 
 namespace onnxkit::tensorflow_family {
@@ -48,6 +47,7 @@ Carried carry_loop(WriteCall& call, Rounds& rounds, std::size_t states) {
   if (call.has(0)) {
     carried.length = as_scalar(call, call.input(0));
     carried.limit = *carried.goes_on + 1;
+    carried.makes_room = !foreign::has_open_rounds(call);
     rounds.keep(carried.length);
   }
   for (std::size_t s = 0; s < states && !call.refused(); ++s) {
@@ -106,6 +106,7 @@ Carried carry_scan(WriteCall& call, Rounds& rounds, const ScanItems& items) {
   carried.counter = rounds.carry(call.scalar(narrow, 0), carried.round, next_round(call, rounds, carried.round, narrow),
                                  Type::tensor(narrow, {}));
   carried.limit = carried.counter + 1;
+  carried.makes_room = true;
   const std::size_t rank = call.rank(items.states);
   const auto axis = static_cast<std::size_t>(WriteCall::from_start({items.input_axes[0]}, rank).front());
   if (call.refused() || axis >= rank) {
@@ -179,10 +180,6 @@ void write_loop(WriteCall& call, const Collecting& how) {
   WriteCall::Body body = body_of(call, "body");
   if (call.refused() || !fits(call, body, states + 2, states + 1)) return;
   const std::size_t given = body.graph->outputs.size() - 1;
-  const auto most = call.has(0) ? call.known_real(0) : std::nullopt;
-  constexpr double most_rounds = std::numeric_limits<std::int32_t>::max();
-  if (how.needs_length && given > states && (!call.has(0) || (most && *most > most_rounds)))
-    return call.refuse("it collects results of rounds whose number it does not state");
   Rounds rounds(call, std::move(body));
   write_rounds(call, rounds, carry_loop(call, rounds, states), how, given, 1, nullptr);
 }

@@ -19,6 +19,7 @@ struct Carried {
   ValueId round = ValueId::none;  ///< its number, in the body
   ElementType round_elem = ElementType::undefined;
   ValueId length = ValueId::none;  ///< outside: the greatest number of rounds; none where it is not stated
+  bool makes_room = false;         ///< whether there may be as many rounds as fit into memory at once
   std::size_t counter = 0, limit = Rounds::none;
   std::optional<std::size_t> goes_on = {};  ///< only a Loop may end before its limit
   std::vector<std::size_t> results = {};    ///< by output of the node
@@ -27,7 +28,6 @@ struct Carried {
 /// How a framework collects a result of each round, `whole` with the axis of the rounds first.
 struct Collecting {
   foreign::LoopOperators operators;
-  bool needs_length = false;
   /// Puts the result of a round behind those of rounds before: its place among the carried values.
   std::size_t (*collect)(WriteCall& call, Rounds& rounds, const Carried& carried, ValueId result, const Type& whole);
   /// What was collected so far, of the carried value behind the last round, and the number of rounds.

@@ -209,8 +209,9 @@ bool has_room(WriteCall& call, const Type& type, Int axis, const std::variant<In
 
 /// Of a Loop, whose condition may end it before its limit.
 bool collect_of_loop(WriteCall& call, Rounds& rounds, std::size_t states) {
-  if (call.outputs() > states && !call.has(0)) {
-    call.refuse("it collects a result of each round, and their number is not limited");
+  if (call.outputs() > states && foreign::has_open_rounds(call)) {
+    call.refuse("it collects a result of each round, and their number is not limited",
+                "state the greatest number of rounds");
     return false;
   }
   for (std::size_t o = states; o < call.outputs(); ++o) {

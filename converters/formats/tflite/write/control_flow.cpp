@@ -26,12 +26,32 @@ ValueId as_int32(Rounds& rounds, ValueId value, ElementType elem) {
                               scalar_type(ElementType::int32));
 }
 
-/// A result of each round, behind those of rounds before: its place among the carried ones.
+/// What was collected, with the row of the round at its place.
+ValueId with_row(Rounds& rounds, const Carried& carried, ValueId before, ValueId row, std::int64_t rank) {
+  const foreign::TensorType type = of_unknown_shape(rounds.graph().values[index_of(before)].type->elem);
+  if (!carried.makes_room)
+    return rounds.inside().node("CONCATENATION",
+                                {{"values", std::vector<ValueId>{before, row}}, {"axis", std::int64_t{0}}}, type);
+  const ValueId first =
+      rounds.inside().node("EXPAND_DIMS",
+                           {{"x", as_int32(rounds, carried.round, carried.round_elem)},
+                            {"axis", rounds.inside().constant(ElementType::int32, {0}, {})}},
+                           {.elem = ElementType::int32, .shape = std::vector<foreign::Size>{{1}}, .strides = {}});
+  const ValueId place = rounds.inside().node(
+      "PAD", {{"x", first}, {"paddings", rounds.inside().constant(ElementType::int32, {0, rank - 1}, {1, 2})}},
+      {.elem = ElementType::int32, .shape = std::vector<foreign::Size>{{rank}}, .strides = {}});
+  return rounds.inside().node("DYNAMIC_UPDATE_SLICE", {{"x", before}, {"update", row}, {"start", place}}, type);
+}
+
+/// A result of each round, behind those of rounds before: its place among the carried ones. What grows begins with a row of its own, since the runtime
+/// does not carry tensors without elements.
 std::size_t collect(WriteCall& call, Rounds& rounds, const Carried& carried, ValueId result, const Type& whole) {
   if (!whole.shape || whole.shape->empty()) call.refuse("the shape of what it collects is not known");
   if (call.refused()) return 0;
   const Shape sizes(whole.shape->begin() + 1, whole.shape->end());
-  std::vector<ValueId> parts = {reshape(call, cast(call, carried.length, ElementType::int32), {Dim(1)})};
+  std::vector<ValueId> parts = {carried.makes_room
+                                    ? reshape(call, cast(call, carried.length, ElementType::int32), {Dim(1)})
+                                    : numbers(call, {1})};
   if (!sizes.empty()) parts.push_back(sizes_vector(call, sizes));
   if (call.refused()) return 0;
   const auto rank = static_cast<std::int64_t>(sizes.size() + 1);
@@ -41,29 +61,26 @@ std::size_t collect(WriteCall& call, Rounds& rounds, const Carried& carried, Val
   const ValueId row = rounds.inside().node(
       "EXPAND_DIMS", {{"x", result}, {"axis", rounds.inside().constant(ElementType::int32, {0}, {})}},
       of_unknown_shape(whole.elem));
-  const ValueId first =
-      rounds.inside().node("EXPAND_DIMS",
-                           {{"x", as_int32(rounds, carried.round, carried.round_elem)},
-                            {"axis", rounds.inside().constant(ElementType::int32, {0}, {})}},
-                           {.elem = ElementType::int32, .shape = std::vector<foreign::Size>{{1}}, .strides = {}});
-  const ValueId place = rounds.inside().node(
-      "PAD", {{"x", first}, {"paddings", rounds.inside().constant(ElementType::int32, {0, rank - 1}, {1, 2})}},
-      {.elem = ElementType::int32, .shape = std::vector<foreign::Size>{{rank}}, .strides = {}});
-  const ValueId after = rounds.inside().node("DYNAMIC_UPDATE_SLICE", {{"x", before}, {"update", row}, {"start", place}},
-                                             of_unknown_shape(whole.elem));
-  return rounds.carry(zeros, before, after, Type(whole));
+  const ValueId after = with_row(rounds, carried, before, row, rank);
+  Type carried_type = whole;
+  if (!carried.makes_room) carried_type.shape->front() = Dim();
+  return rounds.carry(zeros, before, after, std::move(carried_type));
 }
 
-/// What rounds that did not come would have given is left out.
+/// What rounds that did not come would have given is left out, and the row that was there before the first.
 ValueId collected(WriteCall& call, const Carried& carried, ValueId last, ValueId count, const Type& whole) {
   if (!carried.goes_on) return last;
-  const ValueId end = reshape(call, cast(call, count, ElementType::int32), {Dim(1)});
   const std::size_t rank = whole.shape ? whole.shape->size() : 0;
   if (rank == 0) {
     call.refuse("the rank of what it collects is not known");
     return last;
   }
-  std::vector<ValueId> ends = {end};
+  if (!carried.makes_room) {
+    Ints begins(rank, 0);
+    begins.front() = 1;
+    return part(call, last, begins, std::vector<std::optional<std::int64_t>>(rank), Ints(rank, 1), Type(whole));
+  }
+  std::vector<ValueId> ends = {reshape(call, cast(call, count, ElementType::int32), {Dim(1)})};
   if (rank > 1) ends.push_back(numbers(call, Ints(rank - 1, 0)));
   const ValueId until = concat(call, ends, 0, Type::tensor(ElementType::int32, {Dim(static_cast<std::int64_t>(rank))}));
   return call.emit("STRIDED_SLICE",
@@ -76,7 +93,7 @@ ValueId collected(WriteCall& call, const Carried& carried, ValueId last, ValueId
 }
 
 constexpr Collecting in_tensors = {
-    .operators = {"WHILE", "LESS", "LOGICAL_AND"}, .needs_length = true, .collect = collect, .collected = collected};
+    .operators = {"WHILE", "LESS", "LOGICAL_AND"}, .collect = collect, .collected = collected};
 
 void map_loop(WriteCall& call) { write_loop(call, in_tensors); }
 void map_scan(WriteCall& call) { write_scan(call, in_tensors); }
