@@ -293,7 +293,7 @@ class Fixer {
       const Dim known = (*type.shape)[axis];
       const bool is_open = known.is_unknown() || dims.has_origin(known, ir::SymbolOrigin::lost) ||
                            dims.has_origin(known, ir::SymbolOrigin::data_dependent);
-      const auto& stated = own.dims[axis].value;
+      const auto stated = own.dims[axis].size();
       if (is_open && !(stated && dims.never_equal(*stated, known)))
         inferred.shape->dims[axis] = std::move(own.dims[axis]);
     }

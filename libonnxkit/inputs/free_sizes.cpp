@@ -328,9 +328,10 @@ bool mentions(std::string_view name, std::initializer_list<std::string_view> wor
 
 namespace {
 
-/// [layers and directions, batch, hidden size] of a recurrent network.
+/// [layers and directions, batch, hidden size] of a recurrent network, not the hidden states of a transformer.
 bool is_recurrent_state(std::string_view input, std::size_t rank) {
-  return rank == 3 && (input == "h" || input == "c" || mentions(input, {"state", "hidden", "h0", "c0", "h_0", "c_0"}));
+  if (rank != 3 || mentions(input, {"states", "encoder"})) return false;
+  return input == "h" || input == "c" || mentions(input, {"state", "hidden", "h0", "c0", "h_0", "c_0"});
 }
 
 }  // namespace

@@ -270,7 +270,9 @@ class Generator {
       fill_integers(type, count, bytes, [&](std::size_t i) { return std::int64_t{next(i)}; });
       return "a mask, by its name";
     }
-    if (!range_ && known_ && !known_->numbers.empty()) return known_integers(type, count, bytes);
+    const bool has_known = !range_ && known_ && !known_->numbers.empty();
+    const bool has_usual = mentions(name_, {"segment", "token_type", "len", "size", "count"});
+    if (has_known && !(known_->are_compared && has_usual)) return known_integers(type, count, bytes);
     if (!range_ && mentions(name_, {"segment", "token_type"}))
       range = {.low = 0, .high = 1, .reason = "0 or 1, by its name"};
     if (!range_ && mentions(name_, {"len", "size", "count"}))

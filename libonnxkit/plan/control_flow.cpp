@@ -133,7 +133,8 @@ Result<std::vector<Value>> Body::run(std::vector<Value> inputs, const std::vecto
     given.push_back({name, value == captured.end() ? Value() : value->value});
   }
   PlannedRun of_body = run;
-  of_body.body = title_;
+  const std::string path = run.body.empty() ? title_ : fmt::format("{} / {}", run.body, title_);
+  of_body.body = path;
   Result<std::vector<NamedValue>> outputs = std::vector<NamedValue>();
   if (!graph.outputs.empty()) outputs = planned_->run(given, of_body);
   if (!outputs) return outputs.error();
@@ -269,6 +270,7 @@ Result<std::vector<NamedValue>> ControlFlow::run(const exec::RunRequest& request
   const PlannedRun run{.request = request,
                        .deadline = request.limits.deadline(std::chrono::steady_clock::now()),
                        .times = around.times,
+                       .body = around.body,
                        .depth = around.depth + 1};
   auto outputs = Subject::is_op(node(), "If")     ? run_if(request.inputs, run)
                  : Subject::is_op(node(), "Loop") ? run_loop(request.inputs, run)

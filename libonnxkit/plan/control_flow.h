@@ -37,8 +37,8 @@ class Body {
   std::string title_;
   PlannedOptions options_;  ///< of the model, with the body as it was written
   std::size_t own_inputs_ = 0;
-  std::vector<std::optional<std::size_t>>
-      passed_on_;  ///< by output of the body: the input that it is, which no plan copies
+  /// By output of the body: the input that it is, which no plan copies.
+  std::vector<std::optional<std::size_t>> passed_on_;
   std::shared_ptr<const ir::Model> model_;
   std::unique_ptr<Planned> planned_;
 };

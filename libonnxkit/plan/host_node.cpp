@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 
 #include "libonnxkit/plan/control_flow.h"
 
@@ -162,8 +163,30 @@ Result<void> HostNode::run_node(std::byte* const* bases, Value* slots, const Pla
   return {};
 }
 
+bool HostNode::views_operand(std::byte* const* bases, const Tensor& tensor) const {
+  return std::any_of(inputs_.begin(), inputs_.end(), [&](const Operand& operand) {
+    if (operand.slot) return false;
+    const auto bytes = bytes_of(bases, operand.view);
+    return std::less_equal<>()(bytes.data(), tensor.bytes().data()) &&
+           std::less<>()(tensor.bytes().data(), bytes.data() + bytes.size());
+  });
+}
+
+Result<void> HostNode::make_lasting(std::byte* const* bases, Value& value) const {
+  if (value.is_tensor() && views_operand(bases, value.tensor)) {
+    const auto bytes = value.tensor.bytes();
+    auto copied = Tensor::from_bytes(value.tensor.type(), value.tensor.dims(), {bytes.begin(), bytes.end()});
+    if (!copied) return copied.error();
+    value.tensor = *std::move(copied);
+  }
+  for (Value& item : value.items)
+    if (auto made = make_lasting(bases, item); !made) return made;
+  return {};
+}
+
 Result<void> HostNode::take_output(std::byte* const* bases, Value* slots, const Operand& output, Value& value) const {
   if (output.slot) {
+    if (auto made = make_lasting(bases, value); !made) return made;
     slots[*output.slot] = std::move(value);
     return {};
   }

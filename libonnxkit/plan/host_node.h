@@ -58,6 +58,10 @@ class HostNode {
   /// Whether the sequence node gave the output. `limit`: of the bytes that the sequence may hold, or 0; beyond it the reference counts them.
   Result<bool> run_sequence(std::byte* const* bases, Value* slots, std::uint64_t limit) const;
   static std::span<std::byte> bytes_of(std::byte* const* bases, const View& view);
+  /// Whether the tensor views an operand's memory, as an output of a body does that is one of its inputs.
+  bool views_operand(std::byte* const* bases, const Tensor& tensor) const;
+  /// Copies what views operands, alone or inside: other steps write there.
+  Result<void> make_lasting(std::byte* const* bases, Value& value) const;
   Result<void> take_output(std::byte* const* bases, Value* slots, const Operand& output, Value& value) const;
 
   std::vector<Operand> inputs_, outputs_;

@@ -25,8 +25,9 @@ struct PlannedRun {
   const exec::RunRequest& request;
   std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
   exec::StepTimes* times = nullptr;  ///< null, or of a profile, which wants to know of each step
-  std::string_view body = {};        ///< whose plans run: "body of node ..."; empty for those of the model itself
-  std::size_t depth = 0;             ///< how many steps are around that body
+  std::string_view body =
+      {};  ///< whose plans run: "body of node ...", behind those around it; empty for those of the model itself
+  std::size_t depth = 0;  ///< how many steps are around that body
   /// Null, or where a backend with a device adds the seconds that the steps took there.
   std::optional<double>* device_seconds = nullptr;
   /// An input that is as it was in the run before, which a backend that keeps it need not copy again.

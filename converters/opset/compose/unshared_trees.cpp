@@ -1,6 +1,6 @@
 #include "converters/opset/compose/unshared_trees.h"
 
-#include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "converters/opset/engine/step.h"
@@ -22,19 +22,28 @@ bool has_shared_branch(const Trees& trees) {
   return false;
 }
 
-/// A question for membership in place of the comparisons that begin with this node; the node itself where it begins none.
-TreeNode joined(const Trees& trees, const TreeNode& first) {
+/// That they are read from, and made: members count as nodes do.
+constexpr std::size_t most_items = static_cast<std::size_t>(most_storable);
+
+/// A question for membership in place of the comparisons that begin with this node; the node itself where it begins none. Nothing equals NaN, which
+/// ends a list of members. `walked` counts the comparisons of all chains.
+TreeNode joined(const Trees& trees, const TreeNode& first, std::size_t& walked) {
   TreeNode node = first;
   if (first.mode != TreeNode::equal) return node;
-  node.members.push_back(first.split);
+  const auto add = [&](double number) {
+    if (++walked > most_items) refuse("the trees have too many nodes, or form a cycle");
+    if (!std::isnan(number)) node.members.push_back(number);
+  };
+  add(first.split);
   for (std::size_t steps = 0; steps < trees.nodes.size(); ++steps) {
     const TreeNode& next = trees.nodes[node.if_false];
     const bool goes_on = next.mode == TreeNode::equal && next.feature == first.feature &&
                          next.missing_is_true == first.missing_is_true && next.if_true == first.if_true;
     if (!goes_on) break;
-    node.members.push_back(next.split);
+    add(next.split);
     node.if_false = next.if_false;
   }
+  if (node.members.size() == 1) node.split = node.members.front();
   if (node.members.size() > 1)
     node.mode = TreeNode::member;
   else
@@ -47,10 +56,10 @@ TreeNode joined(const Trees& trees, const TreeNode& first) {
 Trees unshared(const Trees& trees) {
   if (!has_shared_branch(trees)) return trees;
   Trees made;
+  std::size_t walked = 0;
   const auto add = [&](std::size_t node) {
-    if (made.nodes.size() >= static_cast<std::size_t>(most_storable))
-      refuse("the trees have too many nodes, or form a cycle");
-    made.nodes.push_back(joined(trees, trees.nodes[node]));
+    if (made.nodes.size() >= most_items) refuse("the trees have too many nodes, or form a cycle");
+    made.nodes.push_back(joined(trees, trees.nodes[node], walked));
     return made.nodes.size() - 1;
   };
   for (const std::size_t root : trees.roots) {

@@ -86,7 +86,7 @@ class Declaring {
       if (!axis) return axis.error();
       if (axis->dim == nullptr)
         left.emplace(key, size);
-      else if (!axis->dim->value && is_one_name(axis->dim->param.view()))
+      else if (!axis->dim->size() && is_one_name(axis->dim->param.view()))
         left.emplace(axis->dim->param.view(), size);
       else if (auto sized = resize(*axis, size); !sized)
         return sized.error();
