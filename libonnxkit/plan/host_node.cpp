@@ -152,6 +152,10 @@ Result<void> HostNode::run_node(std::byte* const* bases, Value* slots, const Pla
     auto made = control_->run(inner, run);
     if (!made) return made.error();
     results = *std::move(made);
+    for (std::size_t i = 0; i < outputs_.size(); ++i) {
+      if (!outputs_[i].slot) continue;  // else copied anyway
+      if (auto lasting = make_lasting(bases, results[i].value); !lasting) return lasting.error();
+    }
   } else {
     auto answer = session_->run(inner);
     if (!answer) return answer.error();
@@ -186,7 +190,6 @@ Result<void> HostNode::make_lasting(std::byte* const* bases, Value& value) const
 
 Result<void> HostNode::take_output(std::byte* const* bases, Value* slots, const Operand& output, Value& value) const {
   if (output.slot) {
-    if (auto made = make_lasting(bases, value); !made) return made;
     slots[*output.slot] = std::move(value);
     return {};
   }
