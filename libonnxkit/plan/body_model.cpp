@@ -90,9 +90,8 @@ std::vector<std::optional<std::size_t>> passed_on(const ir::Graph& graph) {
 
 /// A carried value that each pass hands on as it is remains what the loop begins with. Where that is a constant, the body reads it: exporters carry
 /// weights so.
-void fix_unchanged(ir::Model& model, ir::Graph& body, const ir::Graph& outer, const ir::InitializerTable& constants) {
-  const ir::Node& node = outer.nodes.front();
-  const auto passed = passed_on(body);
+void fix_unchanged(ir::Model& model, ir::Graph& body, const ir::Node& node, const ir::InitializerTable& constants,
+                   const std::vector<std::optional<std::size_t>>& passed) {
   for (const Carried& carried : carried_by(node, body)) {
     const ir::Tensor* constant = constants.find(node.inputs[carried.input]);
     if (!constant || carried.output >= passed.size() || passed[carried.output] != carried.input) continue;
@@ -126,7 +125,7 @@ BodyModel body_model(const ir::Model& model, const ir::Graph& body, bool passes_
   std::vector<std::optional<std::size_t>> passed(graph->outputs.size());
   if (passes_on) {
     passed = passed_on(*graph);
-    fix_unchanged(made, *graph, outer, constants);
+    fix_unchanged(made, *graph, outer.nodes.front(), constants, passed);
   }
   for (std::size_t o = passed.size(); o-- > 0;)
     if (passed[o]) graph->outputs.erase(graph->outputs.begin() + static_cast<std::ptrdiff_t>(o));

@@ -133,7 +133,8 @@ Result<std::vector<Value>> Body::run(std::vector<Value> inputs, const std::vecto
     given.push_back({name, value == captured.end() ? Value() : value->value});
   }
   PlannedRun of_body = run;
-  const std::string path = run.body.empty() ? title_ : fmt::format("{} / {}", run.body, title_);
+  std::string path;  // which profiles ask for
+  if (run.times) path = run.body.empty() ? title_ : fmt::format("{} / {}", run.body, title_);
   of_body.body = path;
   Result<std::vector<NamedValue>> outputs = std::vector<NamedValue>();
   if (!graph.outputs.empty()) outputs = planned_->run(given, of_body);
