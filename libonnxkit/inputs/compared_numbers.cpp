@@ -67,11 +67,7 @@ class ComparedNumbersTracer {
   const ir::Tensor* constant_of(const ir::Graph& graph, ValueId id) const {
     if (id == ValueId::none) return nullptr;
     const auto bound = constants_.find({&graph, id});
-    if (bound != constants_.end()) return bound->second;
-    const std::string_view name = graph.name_of(id);
-    const auto tensor = std::find_if(graph.initializers.begin(), graph.initializers.end(),
-                                     [&](const ir::Tensor& one) { return one.name == name; });
-    return tensor == graph.initializers.end() ? nullptr : &*tensor;
+    return bound == constants_.end() ? initializer_of(graph, id) : bound->second;
   }
 
   std::vector<double>& numbers_of(std::int64_t column) {

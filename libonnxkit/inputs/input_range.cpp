@@ -107,10 +107,8 @@ class InputRangeTracer {
     if (const auto known = info && info->value ? info->value->constants() : std::nullopt) {
       numbers = *known;
     } else {
-      const std::string_view name = graph.name_of(id);
-      const auto tensor = std::find_if(graph.initializers.begin(), graph.initializers.end(),
-                                       [&](const ir::Tensor& one) { return one.name == name; });
-      auto elements = tensor == graph.initializers.end() ? std::nullopt : ir::ElementReader::open(*tensor);
+      const ir::Tensor* const tensor = initializer_of(graph, id);
+      auto elements = tensor ? ir::ElementReader::open(*tensor) : std::nullopt;
       if (!elements || elements->count() > most_numbers || is_floating(elements->type())) return std::nullopt;
       std::vector<double> values(elements->count());
       values.resize(elements->read(values));

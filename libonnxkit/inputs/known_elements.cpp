@@ -109,8 +109,7 @@ class KnownElementsTracer {
   }
 
   static const ir::Tensor* stored(const ir::Graph& graph, ValueId id) {
-    for (const ir::Tensor& tensor : graph.initializers)
-      if (tensor.name == graph.name_of(id)) return &tensor;
+    if (const ir::Tensor* tensor = initializer_of(graph, id)) return tensor;
     for (const ir::Node& node : graph.nodes) {
       const ir::Attribute* value = node.op_type == "Constant" ? node.find_attribute("value") : nullptr;
       if (value && ir::first_output(node) == id) return value->tensor();

@@ -99,4 +99,11 @@ void Readers::read(const Reader& reader) {
     follow(body, called->opset_imports, body.inputs[reader.input].value, reader.place);
 }
 
+const ir::Tensor* initializer_of(const ir::Graph& graph, ir::ValueId id) {
+  const std::string_view name = graph.name_of(id);
+  const auto tensor = std::find_if(graph.initializers.begin(), graph.initializers.end(),
+                                   [&](const ir::Tensor& one) { return one.name == name; });
+  return tensor == graph.initializers.end() ? nullptr : &*tensor;
+}
+
 }  // namespace onnxkit::inputs

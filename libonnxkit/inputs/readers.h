@@ -22,6 +22,9 @@ struct Reader {
   const std::string& place;  ///< of the node: "main / node 4"
 };
 
+/// What the graph itself stores under the name of the value; null when there is nothing.
+const ir::Tensor* initializer_of(const ir::Graph& graph, ir::ValueId id);
+
 /// Finds the nodes that read a value: in its graph, in subgraphs there, in the functions and bodies of loops that it is given to, and behind the
 /// node whose branch, body or function gives it on. Calls of functions are no readers themselves. Each value is followed once, out of the function
 /// that several nodes call to the first of them.
