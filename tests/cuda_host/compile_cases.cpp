@@ -75,11 +75,13 @@ void write_model(const fs::path& path, exec::Backend& host, const exec::LoadOpti
   (void)plan::PlannedSession(model, options).prepare("float32");
 }
 
-/// How many kernels do not compile.
-int compile(const Launches& launches, const cuda::Nvrtc& nvrtc, const std::string& architecture) {
+/// How many of every `step`-th kernel do not compile.
+int compile(const Launches& launches, std::size_t step, const cuda::Nvrtc& nvrtc, const std::string& architecture) {
   std::vector<cuda::KernelSource> all;
   std::vector<std::string> kinds;
+  std::size_t index = 0;
   for (const auto& [key, launch] : launches.by_text) {
+    if (index++ % step != 0) continue;
     all.push_back(cuda::source_of(launch));
     kinds.push_back(launches.kind_of.at(key));
   }
@@ -132,10 +134,13 @@ int main(int argc, char** argv) {
   int passed = 0, failed = 0;
   for (const int capability : {80, 90, 100}) {
     const auto architecture = (*nvrtc)->architecture_for(capability);
-    const int faults = architecture ? compile(launches, **nvrtc, *architecture) : 1;
+    // What the oldest lacks shows there; of a sample the newer ones take a sample.
+    const std::size_t step = capability == 80 ? 1 : std::min<std::size_t>(every, 4);
+    const int faults = architecture ? compile(launches, step, **nvrtc, *architecture) : 1;
     failed += faults != 0 ? 1 : 0;
     passed += faults == 0 ? 1 : 0;
-    fmt::print("sm_{}: {} kernels, {} do not compile\n", capability, launches.by_text.size(), faults);
+    fmt::print("sm_{}: {} kernels, {} do not compile\n", capability, (launches.by_text.size() + step - 1) / step,
+               faults);
   }
   fmt::print("{} passed, {} failed\n", passed, failed);
   return failed == 0 && passed > 0 ? 0 : 1;

@@ -91,6 +91,11 @@ def change(**members):
     return lambda _, answer, descriptors: (answer | members, descriptors)
 
 
+def change_late(members):
+    """The same with members that take long to make."""
+    return lambda _, answer, descriptors: (answer | members(), descriptors)
+
+
 def first_output(**members):
     def spoil(_, answer, descriptors):
         answer["outputs"][0] |= members
@@ -250,10 +255,10 @@ FAULTS = {
     "refuses-protocol": error("invalid", protocol=2),
     "devices-text": change(devices="cpu"),
     "options-list": change(options=["a"]),
-    "options-many": change(options={f"o{i}": {} for i in range(100_000)}),
-    "opsets-many": change(opsets={f"d{i}": 1 for i in range(100_000)}),
+    "options-many": change_late(lambda: {"options": {f"o{i}": {} for i in range(100_000)}}),
+    "opsets-many": change_late(lambda: {"opsets": {f"d{i}": 1 for i in range(100_000)}}),
     "device-long": change(devices=["d" * 1_000_000]),
-    "ports-many": change(inputs=[{"name": f"x{i}", "type": 1} for i in range(300_000)]),
+    "ports-many": change_late(lambda: {"inputs": [{"name": f"x{i}", "type": 1} for i in range(300_000)]}),
     "ports-long": change(inputs=[{"name": "x" * 1_000_000, "type": 1}]),
     "warnings-many": change(warnings=["w"] * 100_000),
     "ports-object": change(inputs={}),
@@ -316,7 +321,7 @@ FAULTS = {
     # errors
     **{kind: error(kind) for kind in ("unsupported", "invalid", "failed", "memory", "unavailable", "strange")},
     "traced": change(ok=False, error={"kind": "failed", "message": "no kernel\n  for Blur", "trace": "Traceback:\n  File \"runtime.py\"\nruntime.Error: no kernel\n  for Blur\n"}),
-    "error-long": change(ok=False, error={"kind": "failed", "message": "\u00e9" * 4_000_000, "trace": "t" * 4_000_000}),
+    "error-long": change_late(lambda: {"ok": False, "error": {"kind": "failed", "message": "\u00e9" * 4_000_000, "trace": "t" * 4_000_000}}),
     "error-no-message": change(ok=False, error={"kind": "failed"}),
     "error-list": change(ok=False, error=["failed"]),
     # what happens to the process

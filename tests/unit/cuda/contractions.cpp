@@ -69,7 +69,7 @@ HostStep random_product(Random& random, const Dims& leading, std::int64_t m, std
 std::int64_t product_faults(const HostStep& one) {
   const View &a = one.step.inputs[0], &b = one.step.inputs[1], &c = one.step.outputs[0];
   std::int64_t faults = 0;
-  for_each_element(c.dims, [&](const Dims& at) {
+  for_each_checked_element(c.dims, [&](const Dims& at) {
     Sum sum;
     Dims at_a = at, at_b = at;
     for (std::int64_t k = 0; k < a.dims.back(); ++k) {
@@ -123,7 +123,7 @@ std::int64_t convolution_faults(const HostStep& one) {
   const std::int64_t out_channels = y.dims[1] / p.groups;
   const Dims taps(w.dims.begin() + 1, w.dims.end());
   std::int64_t faults = 0;
-  for_each_element(y.dims, [&](const Dims& at) {
+  for_each_checked_element(y.dims, [&](const Dims& at) {
     Sum sum;
     for_each_element(taps, [&](const Dims& tap) {
       Dims from = at, weight = tap;
