@@ -43,7 +43,20 @@ void add_metadata(ir::Model& model, std::string_view key, std::string_view value
   entry.value = model.keep(value);
 }
 
-/// An ONNX model without nodes that has the inputs of `source`.
+/// A tensor that is an input, too, is what the input holds where none is given.
+void add_default(const Graph& source, const Tensor& tensor, ir::Graph& graph) {
+  const auto place = std::find(source.inputs.begin(), source.inputs.end(), tensor.value);
+  if (place == source.inputs.end()) return;
+  const ir::ValueInfo& input = graph.inputs[static_cast<std::size_t>(place - source.inputs.begin())];
+  ir::Tensor& made = graph.initializers.emplace_back();
+  made.dims = tensor.dims;
+  made.data_type = static_cast<std::int32_t>(tensor.elem);
+  made.raw_data = Text(std::string_view(reinterpret_cast<const char*>(tensor.bytes.data()), tensor.bytes.size()));
+  made.name = graph.values[index_of(input.value)].name;
+}
+
+}  // namespace
+
 ir::Model empty_model(const Model& source, std::int64_t opset) {
   ir::Model model;
   model.files = source.files;
@@ -65,20 +78,6 @@ ir::Model empty_model(const Model& source, std::int64_t opset) {
   for (const auto& [key, value] : source.metadata) add_metadata(model, key, value);
   return model;
 }
-
-/// A tensor that is an input, too, is what the input holds where none is given.
-void add_default(const Graph& source, const Tensor& tensor, ir::Graph& graph) {
-  const auto place = std::find(source.inputs.begin(), source.inputs.end(), tensor.value);
-  if (place == source.inputs.end()) return;
-  const ir::ValueInfo& input = graph.inputs[static_cast<std::size_t>(place - source.inputs.begin())];
-  ir::Tensor& made = graph.initializers.emplace_back();
-  made.dims = tensor.dims;
-  made.data_type = static_cast<std::int32_t>(tensor.elem);
-  made.raw_data = Text(std::string_view(reinterpret_cast<const char*>(tensor.bytes.data()), tensor.bytes.size()));
-  made.name = graph.values[index_of(input.value)].name;
-}
-
-}  // namespace
 
 void Importer::add_inputs(const Model& model) {
   const Graph& graph = model.graph;

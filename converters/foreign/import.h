@@ -66,6 +66,9 @@ constexpr std::int64_t import_opset = 18;
 Result<ir::Model> import_model(const Model& model, const Mappings& mappings, std::vector<Diagnostic>& findings,
                                Trace* trace = nullptr);
 
+/// An ONNX model without nodes that has the inputs of `source`.
+ir::Model empty_model(const Model& source, std::int64_t opset);
+
 /// The state of an import, seen by Call.
 class Importer {
  public:
@@ -78,10 +81,14 @@ class Importer {
   void add_inputs(const Model& model);
   /// Imports the nodes of a graph whose inputs and tensors have values.
   void import_nodes(const Graph& graph);
+  void import_node(const Graph& graph, std::size_t index);
   std::vector<Val> import_inlined(const Graph& graph, std::vector<Val> inputs);
 
   Val value(const Graph& graph, ValueId id) const;
   void set_value(const Graph& graph, ValueId id, Val value);
+  /// Whether the value has been imported and its type follows from no refused operator.
+  bool knows(const Graph& graph, ValueId id) const { return value(graph, id) && !unknown_.contains({&graph, id}); }
+  void forget(const Graph& graph, ValueId id) { unknown_.emplace(&graph, id); }
   void refuse(std::string reason, std::string help);
   bool refused() const { return refused_; }
   std::int64_t opset() const { return opset_; }
@@ -95,7 +102,6 @@ class Importer {
   const Refusals& refusals() const { return refusals_; }
 
  private:
-  void import_node(const Graph& graph, std::size_t index);
   bool is_needed(const Graph& graph, const Node& node);
   void map_node(const Graph& graph, const Node& node);
   void trace_made(std::size_t entry, std::size_t first);

@@ -160,12 +160,27 @@ void Follower::context(const Statement& statement, Variables& variables) {
   follow(statement.body, variables);
 }
 
+namespace {
+
+bool raises(const std::vector<Statement>& statements) {
+  if (statements.empty()) return false;
+  const Statement& last = statements.back();
+  if (last.kind == Statement::Kind::failure) return true;
+  return last.kind == Statement::Kind::expression && last.value.kind == Expression::Kind::call &&
+         last.value.parts.front().text == "RaiseException";
+}
+
+}  // namespace
+
 void Follower::branch(const Statement& statement, Variables& variables) {
   const Item condition = value_of(statement.value, variables);
   if (fault_) return;
   if (condition.is_known() && condition.is_number())
     return follow(condition.as_real() != 0 ? statement.body : statement.other, variables);
   if (condition.is_known()) return void(refuse("the condition of a branch is not a boolean"));
+  // A check of what the model is given. It is taken to hold: ONNX has nothing that raises.
+  if (raises(statement.body)) return follow(statement.other, variables);
+  if (raises(statement.other)) return follow(statement.body, variables);
   open_branch(statement, condition, variables);
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "converters/formats/torchscript/graph_writer.h"
+#include "converters/formats/torchscript/known_types.h"
 #include "converters/formats/torchscript/module.h"
 
 namespace onnxkit::torchscript {
@@ -56,6 +57,7 @@ class Follower {
   };
   void enter(bool is_pass, const Variables& variables);
   void note_read(const Item& item);
+  std::optional<Item> replace(std::string_view name, const Items& items);
   std::optional<Item> grow(std::string_view name, const Items& items);
   Item given_in_pass(const Inside::Grown& grown);
   void gather(const Inside::Grown& grown, Item all);
@@ -94,17 +96,23 @@ class Follower {
   Item operation(const Expression& expression, Variables& variables);
   Item call(const Expression& expression, Variables& variables);
   Item make(std::string_view class_name);
+  Item named_tuple(const Class& of, const std::vector<NamedItem>& arguments);
   Item call_path(const std::string& path, std::vector<NamedItem> arguments);
   std::optional<Item> builtin(std::string_view path, const std::vector<NamedItem>& arguments);
   Item aten(std::string_view name, const std::vector<NamedItem>& arguments);
   Item converted(std::string_view op, const Item& item, Item::Kind kind);
+  std::optional<Item> tensor_of(const std::vector<NamedItem>& arguments, int depth = 0);
   Item tensor_of_number(const Item& number);
+  std::optional<Item> of_type(std::string_view name, const Items& items);
+  Item sizes_of(const Item& tensor, const std::vector<std::int64_t>& sizes);
+  KnownTypes& types();
   Item parameter(containers::Pickle value, const std::string& path);
 
   Module& module_;
   foreign::Model& model_;
   GraphWriter writer_;
   std::optional<Error> fault_;
+  std::optional<KnownTypes> types_;
   std::map<std::uint32_t, Item> parameters_;  ///< by identity in the pickle of objects
   std::map<std::int64_t, Item> constants_;    ///< by place
   std::map<std::pair<const foreign::Graph*, foreign::ValueId>, Item> numbers_;  ///< that tensors were made of

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "converters/formats/torchscript/follower.h"
+#include "converters/formats/torchscript/lists.h"
 
 namespace onnxkit::torchscript {
 namespace {
@@ -40,6 +41,20 @@ void Follower::note_read(const Item& item) {
                                       [&](const Inside::Grown& grown) { return grown.list == item.items; });
     if (is_grown) refuse("a loop, whose number of passes only a run can tell, reads a list that it appends to");
   }
+}
+
+/// `list[i] = x` and `dictionary[key] = x`.
+std::optional<Item> Follower::replace(std::string_view name, const Items& items) {
+  if (name != "_set_item" || items.size() != 3) return std::nullopt;
+  const Item& container = items[0];
+  if (container.kind != Kind::list && container.kind != Kind::dict) return std::nullopt;
+  if (stored_lists_.contains(container.items)) return refuse("the model changes a list that is an attribute");
+  for (const Inside& inside : insides_)
+    if (inside.outer.contains(container.items.get()))
+      return refuse("a branch or loop that only a run decides changes an item of a list");
+  if (!set_item(container, items[1], items[2]))
+    return refuse("an item of a list changes whose place only a run can tell");
+  return container;
 }
 
 /// What a pass appends to a list from outside is gathered behind the loop.

@@ -8,6 +8,7 @@
 
 #include "converters/formats/torchscript/follower.h"
 #include "converters/formats/torchscript/numbers.h"
+#include "libonnxkit/base/checked.h"
 
 namespace onnxkit::torchscript {
 namespace {
@@ -72,6 +73,20 @@ std::vector<NamedItem> with_numbers(std::vector<NamedItem> arguments) {
 
 bool are_numbers(const Items& items) {
   return !items.empty() && std::all_of(items.begin(), items.end(), [](const Item& item) { return item.is_number(); });
+}
+
+/// What code asks about how it is run, and of all tensors alike.
+std::optional<bool> state_of_run(std::string_view path) {
+  constexpr std::array<std::string_view, 2> yes = {
+      // PyTorch's attention asks these before it takes its fused operator, whose masks ONNX lacks.
+      "ops.prim.requires_grad", "torch.is_grad_enabled"};
+  constexpr std::array<std::string_view, 9> no = {"torch.is_autocast_enabled", "torch.is_autocast_cpu_enabled",
+                                                  "ops.prim.is_nested",        "ops.prim.is_cuda",
+                                                  "ops.prim.is_quantized",     "ops.prim.is_sparse",
+                                                  "ops.prim.is_mkldnn",        "ops.prim.is_meta",
+                                                  "ops.prim.is_sparse_csr"};
+  if (std::find(yes.begin(), yes.end(), path) != yes.end()) return true;
+  return std::find(no.begin(), no.end(), path) != no.end() ? std::optional(false) : std::nullopt;
 }
 
 }  // namespace
@@ -165,6 +180,10 @@ Item Follower::attribute(const Item& object, std::string_view name) {
     if (name == "requires_grad" || name == "is_cuda" || name == "is_sparse" || name == "is_quantized")
       return Item::of_boolean(false);
     return refuse(fmt::format("the code of the model asks for {} of a tensor", quote(name)));
+  }
+  if (object.fields) {
+    const auto field = std::find(object.fields->begin(), object.fields->end(), name);
+    if (field != object.fields->end()) return (*object.items)[static_cast<std::size_t>(field - object.fields->begin())];
   }
   const Pickle state = object.object.state();
   const Pickle value = state[name];
@@ -299,12 +318,29 @@ Item Follower::make(std::string_view class_name) {
   return made;
 }
 
+Item Follower::named_tuple(const Class& of, const std::vector<NamedItem>& arguments) {
+  Items items;
+  for (std::size_t i = 0; i < of.fields.size(); ++i) {
+    const auto given = std::find_if(arguments.begin(), arguments.end(),
+                                    [&](const NamedItem& argument) { return argument.name == of.fields[i]; });
+    const bool has_place = i < arguments.size() && arguments[i].name.empty();
+    if (!has_place && given == arguments.end())
+      return refuse(fmt::format("a {} is made without {}", quote(of.name), quote(of.fields[i])));
+    items.push_back(has_place ? arguments[i].item : given->item);
+  }
+  Item tuple = Item::of_items(Kind::tuple, std::move(items));
+  tuple.fields = &of.fields;
+  return tuple;
+}
+
 Item Follower::call_path(const std::string& path, std::vector<NamedItem> arguments) {
   constexpr std::string_view constructor = ".__new__";
   if (path.starts_with("__torch__.") && path.ends_with(constructor))
     return make(std::string_view(path).substr(0, path.size() - constructor.size()));
   if (path.starts_with("__torch__.")) {
     const auto function = module_.functions.find(path);
+    const auto of = module_.classes.find(path);
+    if (of != module_.classes.end() && of->second->is_tuple) return named_tuple(*of->second, arguments);
     if (function == module_.functions.end())
       return refuse(fmt::format("the code of the model makes a {}", quote(path)));
     return inlined(*function->second, nullptr, arguments);
@@ -336,15 +372,44 @@ Item Follower::tensor_of_number(const Item& number) {
   return tensor;
 }
 
+/// torch.tensor of a number or of a list of numbers, whose element type follows from them where none is given.
+std::optional<Item> Follower::tensor_of(const std::vector<NamedItem>& arguments, int depth) {
+  constexpr int deepest = 16;  // a list may hold itself
+  if (depth > deepest) return std::nullopt;
+  const Item& data = arguments.front().item;
+  const bool is_list = data.kind == Kind::list && !data.items->empty();
+  const Item& first = is_list ? data.items->front() : data;
+  if (!first.is_number() && !is_list) return std::nullopt;
+  const auto given = std::find_if(arguments.begin(), arguments.end(),
+                                  [](const NamedItem& argument) { return argument.name == "dtype"; });
+  Item type = given == arguments.end() ? Item() : given->item;
+  if (type.kind == Kind::none && !first.items)
+    type = Item::of_integer(*scalar_type_of(first.kind == Kind::integer ? ElementType::int64
+                                            : first.kind == Kind::real  ? ElementType::float32
+                                                                        : ElementType::boolean));
+  if (!is_list) return aten("scalar_tensor", {{{}, data}, {"dtype", type}});
+  Items parts;
+  for (const Item& item : *data.items) {
+    auto part = tensor_of({{{}, item}, {"dtype", type}}, depth + 1);
+    if (!part) return std::nullopt;
+    parts.push_back(*std::move(part));
+  }
+  return aten("stack", {{{}, Item::of_items(Kind::list, std::move(parts))}, {{}, Item::of_integer(0)}});
+}
+
 std::optional<Item> Follower::builtin(std::string_view path, const std::vector<NamedItem>& arguments) {
   const auto at = [&](std::size_t i) { return i < arguments.size() ? arguments[i].item : Item(); };
   if (path == "annotate" || path == "unchecked_cast" || path == "ops.prim.unchecked_cast") return at(1);
   if (path == "uninitialized") return Item();
   if (path == "torch.device" || path == "ops.prim.device") return Item::of_kind(Kind::device);
+  if ((path == "torch.dict" || path == "dict") && arguments.empty()) return Item::of_items(Kind::dict, {});
   if (path == "torch.list" || path == "list") return known_result("list", items_of(arguments));
   if (path == "getattr" && at(1).kind == Kind::text) return attribute(at(0), at(1).text);
   if (path == "ops.prim.data" || path == "ops.prim.unchecked_unwrap_optional" || path == "torch._unwrap_optional")
     return at(0);
+  if (path == "ops.prim.type" && at(0).kind == Kind::device) return Item::of_text("cpu");
+  if (const auto known = state_of_run(path)) return Item::of_boolean(*known);
+  if (path == "torch.tensor" && !arguments.empty()) return tensor_of(arguments);
   if (path == "torch.warn" || path == "torch._assert" || path == "print") return Item();
   if (path == "ops.prim.RaiseException") return refuse("the code of the model ends with an error");
   if (path == "ops.prim.NumToTensor" || path == "torch.scalar_tensor") {
@@ -360,6 +425,7 @@ std::optional<Item> Follower::builtin(std::string_view path, const std::vector<N
     for (std::int64_t i = 0; i < limit.integer; ++i) passes.push_back(Item::of_integer(i));
     return Item::of_items(Kind::list, std::move(passes));
   }
+  if (auto typed = of_type(path, items_of(arguments))) return typed;
   const bool is_integer = path == "int", is_real = path == "float", is_boolean = path == "bool";
   if (!is_integer && !is_real && !is_boolean) return std::nullopt;
   const Item from = at(0);
@@ -379,13 +445,62 @@ std::optional<Item> Follower::builtin(std::string_view path, const std::vector<N
                               : Kind::boolean);
 }
 
+KnownTypes& Follower::types() {
+  if (!types_) types_.emplace(model_);
+  return *types_;
+}
+
+Item Follower::sizes_of(const Item& tensor, const std::vector<std::int64_t>& sizes) {
+  Items items;
+  for (std::size_t axis = 0; axis < sizes.size(); ++axis) {
+    const Item at = Item::of_integer(static_cast<std::int64_t>(axis));
+    const std::vector<NamedItem> of_axis = {{{}, tensor}, {{}, at}};
+    items.push_back(sizes[axis] >= 0 ? Item::of_integer(sizes[axis]) : writer_.call("size", of_axis));
+  }
+  return Item::of_items(Kind::list, std::move(items));
+}
+
+/// What code that was not traced asks for before it runs: of a tensor outside of computed branches and loops.
+std::optional<Item> Follower::of_type(std::string_view name, const Items& items) {
+  const bool asks_type = name == "ops.prim.dtype" || name == "is_floating_point";
+  const bool asks_sizes = name == "dim" || name == "size" || name == "len" || name == "numel";
+  if ((!asks_type && !asks_sizes) || items.empty()) return std::nullopt;
+  const Item& tensor = items.front();
+  if (tensor.kind != Kind::tensor || tensor.graph != &model_.graph) return std::nullopt;
+  if (asks_type) {
+    const ElementType elem = types().elem(tensor.id);
+    const auto code = scalar_type_of(elem);
+    if (!code) return std::nullopt;
+    return name == "is_floating_point" ? Item::of_boolean(is_floating(elem)) : Item::of_integer(*code);
+  }
+  const bool is_one = items.size() > 1;
+  if (is_one && (!module_.traced_inputs.empty() || !items[1].is_known())) return std::nullopt;
+  const auto sizes = types().sizes(tensor.id);
+  if (!sizes) return std::nullopt;
+  const auto rank = static_cast<std::int64_t>(sizes->size());
+  if (name == "dim") return Item::of_integer(rank);
+  if (name == "numel") {
+    std::optional<std::int64_t> count = 1;
+    for (const std::int64_t size : *sizes) count = count && size >= 0 ? checked_mul(*count, size) : std::nullopt;
+    return count && module_.traced_inputs.empty() ? std::optional(Item::of_integer(*count)) : std::nullopt;
+  }
+  const Item all = name != "len" && !is_one ? sizes_of(tensor, *sizes) : Item();
+  if (all.items) return all;
+  const std::int64_t axis = name == "len" ? 0 : items[1].integer < 0 ? items[1].integer + rank : items[1].integer;
+  if (axis < 0 || axis >= rank || (*sizes)[static_cast<std::size_t>(axis)] < 0) return std::nullopt;
+  return Item::of_integer((*sizes)[static_cast<std::size_t>(axis)]);
+}
+
 Item Follower::aten(std::string_view name, const std::vector<NamedItem>& arguments) {
   const Items items = items_of(arguments);
   if (auto grown = grow(name, items)) return *std::move(grown);
+  if (auto replaced = replace(name, items)) return *std::move(replaced);
   for (const Item& item : items) note_read(item);
   if (fault_) return {};
   if (auto gathered = of_gathered(name, items)) return *std::move(gathered);
+  if (auto typed = of_type(name, items)) return *std::move(typed);
   if (auto known = known_result(name, items)) return *std::move(known);
+  if (name == "format") return Item::of_kind(Kind::unknown);  // of a message, which nothing shows
   const std::string_view of_numbers = number_operator(name);
   const bool is_comparison =
       name == "eq" || name == "ne" || name == "lt" || name == "le" || name == "gt" || name == "ge";
@@ -397,8 +512,8 @@ Item Follower::aten(std::string_view name, const std::vector<NamedItem>& argumen
     const Kind kind = is_comparison ? Kind::boolean : has_real || name == "div" ? Kind::real : Kind::integer;
     return writer_.node(of_numbers, std::move(given), kind);
   }
-  if (name == "__getitem__" || name == "len" || name == "__contains__" || name == "dim" || name == "format" ||
-      name == "keys" || name == "append" || name == "__is__" || name == "__isnot__" || name == "__not__")
+  if (name == "__getitem__" || name == "len" || name == "__contains__" || name == "dim" || name == "keys" ||
+      name == "append" || name == "__is__" || name == "__isnot__" || name == "__not__")
     return refuse(fmt::format("the code of the model needs the result of {} before it runs", quote(name)));
   const std::vector<NamedItem> as_numbers = with_numbers(arguments);
   return writer_.call(name, writer_.takes(name, as_numbers) ? as_numbers : arguments);

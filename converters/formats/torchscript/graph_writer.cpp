@@ -16,15 +16,16 @@ using foreign::ValueId;
 using Kind = Item::Kind;
 using TypeKind = ArgumentType::Kind;
 
-/// The element type behind a number of c10::ScalarType; undefined for those that ONNX lacks.
+/// By number of c10::ScalarType; undefined for those that ONNX lacks.
+constexpr std::array scalar_types = {
+    ElementType::uint8,     ElementType::int8,      ElementType::int16,      ElementType::int32,
+    ElementType::int64,     ElementType::float16,   ElementType::float32,    ElementType::float64,
+    ElementType::undefined, ElementType::complex64, ElementType::complex128, ElementType::boolean,
+    ElementType::undefined, ElementType::undefined, ElementType::undefined,  ElementType::bfloat16};
+
 ElementType elem_of_scalar_type(std::int64_t code) {
-  constexpr std::array types = {
-      ElementType::uint8,     ElementType::int8,      ElementType::int16,      ElementType::int32,
-      ElementType::int64,     ElementType::float16,   ElementType::float32,    ElementType::float64,
-      ElementType::undefined, ElementType::complex64, ElementType::complex128, ElementType::boolean,
-      ElementType::undefined, ElementType::undefined, ElementType::undefined,  ElementType::bfloat16};
-  const bool is_known = code >= 0 && code < static_cast<std::int64_t>(types.size());
-  return is_known ? types[static_cast<std::size_t>(code)] : ElementType::undefined;
+  const bool is_known = code >= 0 && code < static_cast<std::int64_t>(scalar_types.size());
+  return is_known ? scalar_types[static_cast<std::size_t>(code)] : ElementType::undefined;
 }
 
 /// Whether an item may be given for a single thing of this kind; `converts` allows what PyTorch turns into it.
@@ -107,6 +108,12 @@ bool equals_default(const Item& item, std::string_view text) {
 }
 
 }  // namespace
+
+std::optional<std::int64_t> scalar_type_of(ElementType type) {
+  const auto found = std::find(scalar_types.begin(), scalar_types.end(), type);
+  if (type == ElementType::undefined || found == scalar_types.end()) return std::nullopt;
+  return found - scalar_types.begin();
+}
 
 const Schema* GraphWriter::overload(std::string_view name, std::span<const NamedItem> arguments) const {
   for (const bool converts : {false, true})

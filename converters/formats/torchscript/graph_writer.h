@@ -21,6 +21,9 @@ struct NamedItem {
   Item item;
 };
 
+/// The number of c10::ScalarType that the code knows an element type by.
+std::optional<std::int64_t> scalar_type_of(ElementType type);
+
 /// Writes calls of operators into a foreign graph with the names that ATen's schemas give their arguments, as .pt2 has them.
 class GraphWriter {
  public:

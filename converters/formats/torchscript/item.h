@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "converters/containers/pickle.h"
@@ -39,9 +40,10 @@ struct Item {
   bool may_be_several = false;  ///< the result of an operator that is not known
   std::int64_t integer = 0;
   double real = 0;
-  bool is_wrapped_number = false;          ///< a constant tensor that stands for the number `real`
-  std::string text = {};                   ///< also the path of an object
-  std::shared_ptr<Items> items = nullptr;  ///< shared, as lists of the language are
+  bool is_wrapped_number = false;                         ///< a constant tensor that stands for the number `real`
+  std::string text = {};                                  ///< also the path of an object
+  const std::vector<std::string_view>* fields = nullptr;  ///< of a named tuple
+  std::shared_ptr<Items> items = nullptr;                 ///< shared, as lists of the language are
   containers::Pickle object = {};
 
   bool is_known() const { return graph == nullptr; }

@@ -15,4 +15,7 @@ class Mappings final : public foreign::Mappings {
   }
 };
 
+/// With all that the mapping files register.
+Mappings all_mappings();
+
 }  // namespace onnxkit::torchscript

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "converters/formats/torchscript/lists.h"
 #include "libonnxkit/base/checked.h"
 
 namespace onnxkit::torchscript {
@@ -41,6 +42,14 @@ std::optional<Item> sum_of(std::string_view op, const Item& a, const Item& b) {
   return Item::of_real(op == "add" ? x + y : op == "sub" ? x - y : x * y);
 }
 
+std::optional<Item> power(const Item& a, const Item& b) {
+  if (!are_integers(a, b)) return Item::of_real(std::pow(a.as_real(), b.as_real()));
+  std::optional<std::int64_t> result = b.integer < 0 ? std::nullopt : std::optional<std::int64_t>(1);
+  for (std::int64_t i = 0; result && i < std::min<std::int64_t>(b.integer, 64); ++i)
+    result = checked_mul(*result, a.integer);
+  return b.integer > 64 ? std::nullopt : of_checked(result);
+}
+
 std::optional<Item> compared(std::string_view op, const Item& a, const Item& b) {
   if (a.kind == Kind::text && b.kind == Kind::text) {
     if (op == "eq") return Item::of_boolean(a.text == b.text);
@@ -58,8 +67,10 @@ std::optional<Item> compared(std::string_view op, const Item& a, const Item& b) 
 
 std::optional<Item> of_two(std::string_view op, const Item& a, const Item& b) {
   if (op == "__is__" || op == "__isnot__") {
-    if (a.kind != Kind::none && b.kind != Kind::none) return std::nullopt;
-    return Item::of_boolean((a.kind == b.kind) == (op == "__is__"));
+    const bool are_tensors = a.kind == Kind::tensor && b.kind == Kind::tensor;
+    if (a.kind != Kind::none && b.kind != Kind::none && !are_tensors) return std::nullopt;
+    const bool is_same = are_tensors ? a.graph == b.graph && a.id == b.id : a.kind == b.kind;
+    return Item::of_boolean(is_same == (op == "__is__"));
   }
   for (const std::string_view comparison : {"eq", "ne", "lt", "le", "gt", "ge"})
     if (op == comparison) return a.is_known() && b.is_known() ? compared(op, a, b) : std::nullopt;
@@ -67,50 +78,36 @@ std::optional<Item> of_two(std::string_view op, const Item& a, const Item& b) {
   if (op == "add" || op == "sub" || op == "mul") return sum_of(op, a, b);
   if (op == "div" || op == "floordiv" || op == "floor_divide" || op == "remainder")
     return quotient(op == "floor_divide" ? "floordiv" : op, a, b);
+  if (op == "min" || op == "max") return (a.as_real() < b.as_real()) == (op == "min") ? a : b;
+  if (op == "pow") return power(a, b);
   if (op == "__and__" && a.kind == Kind::boolean) return Item::of_boolean(a.integer != 0 && b.integer != 0);
   if (op == "__or__" && a.kind == Kind::boolean) return Item::of_boolean(a.integer != 0 || b.integer != 0);
   return std::nullopt;
 }
 
-bool is_sequence(const Item& item) { return item.kind == Kind::list || item.kind == Kind::tuple; }
-
-std::optional<Item> item_of(const Item& list, const Item& index) {
-  if (list.kind == Kind::dict) {
-    for (std::size_t i = 0; i + 1 < list.items->size(); i += 2) {
-      const auto same = compared("eq", (*list.items)[i], index);
-      if (same && same->integer != 0) return (*list.items)[i + 1];
-    }
-    return std::nullopt;
+/// A text with known texts and integers in its places.
+std::optional<Item> formatted(std::span<const Item> operands) {
+  std::string text;
+  std::string_view rest = operands[0].text;
+  for (const Item& item : operands.subspan(1)) {
+    const std::size_t place = rest.find("{}");
+    const bool is_text = item.kind == Kind::text, is_integer = item.kind == Kind::integer && item.is_known();
+    if (place == std::string_view::npos || (!is_text && !is_integer)) return std::nullopt;
+    text += rest.substr(0, place);
+    text += is_text ? item.text : std::to_string(item.integer);
+    rest.remove_prefix(place + 2);
   }
-  if (!is_sequence(list) || index.kind != Kind::integer || !index.is_known()) return std::nullopt;
-  const auto size = static_cast<std::int64_t>(list.items->size());
-  const std::int64_t at = index.integer < 0 ? index.integer + size : index.integer;
-  if (at < 0 || at >= size) return std::nullopt;
-  return (*list.items)[static_cast<std::size_t>(at)];
-}
-
-std::optional<Item> of_lists(std::string_view op, std::span<const Item> operands) {
-  const Item& list = operands[0];
-  if (op == "len" && is_sequence(list)) return Item::of_integer(static_cast<std::int64_t>(list.items->size()));
-  if (op == "list" && is_sequence(list)) return Item::of_items(Kind::list, *list.items);
-  if (operands.size() < 2) return std::nullopt;
-  if (op == "__getitem__") return item_of(list, operands[1]);
-  if (op == "add" && is_sequence(list) && operands[1].kind == list.kind) {
-    constexpr std::size_t most = std::size_t{1} << 20;
-    if (list.items->size() + operands[1].items->size() > most) return std::nullopt;
-    Items both = *list.items;
-    both.insert(both.end(), operands[1].items->begin(), operands[1].items->end());
-    return Item::of_items(list.kind, std::move(both));
-  }
-  return std::nullopt;
+  return Item::of_text(text + std::string(rest));
 }
 
 }  // namespace
 
 std::optional<Item> known_result(std::string_view op, std::span<const Item> operands) {
   if (operands.empty()) return std::nullopt;
-  if (auto item = of_lists(op, operands)) return item;
+  if (auto item = list_result(op, operands)) return item;
   const Item& first = operands.front();
+  if (op == "len" && first.kind == Kind::text) return Item::of_integer(static_cast<std::int64_t>(first.text.size()));
+  if (op == "format" && first.kind == Kind::text) return formatted(operands);
   if (op == "__not__" && first.is_known() && first.is_number()) return Item::of_boolean(first.as_real() == 0);
   if (op == "neg" && first.is_known() && first.kind == Kind::integer)
     return of_checked(checked_sub<std::int64_t>(0, first.integer));

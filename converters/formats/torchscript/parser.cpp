@@ -108,7 +108,7 @@ class Parser {
     Class made;
     made.name = name();
     if (take_symbol("(")) {
-      while (!is_end() && !is_symbol(")")) ++at_;
+      for (; !is_end() && !is_symbol(")"); ++at_) made.is_tuple = made.is_tuple || is_name("NamedTuple");
       expect(take_symbol(")"), "a bracket");
     }
     begin_block();
@@ -117,6 +117,7 @@ class Parser {
       if (take_name("def")) {
         made.methods.push_back(function());
       } else {
+        if (made.is_tuple) made.fields.push_back(next().text);
         statement();  // attributes and their types, which the objects themselves have
       }
     }

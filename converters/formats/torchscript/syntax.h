@@ -73,6 +73,8 @@ struct Function {
 struct Class {
   std::string_view name;
   std::vector<Function> methods;
+  bool is_tuple = false;  ///< a NamedTuple
+  std::vector<std::string_view> fields = {};
 };
 
 /// A file of the archive.

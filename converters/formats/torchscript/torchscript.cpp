@@ -50,13 +50,15 @@ void move_names_to_outputs(foreign::Graph& graph, StringPool& strings) {
 
 }  // namespace
 
-foreign::ReadOperators read_operators() {
+Mappings all_mappings() {
   pt2::Mappings aten;
   pt2::register_all_pt2_mappings(aten);
   Mappings mappings(aten);
   register_all_torchscript_mappings(mappings);
-  return mappings.operators();
+  return mappings;
 }
+
+foreign::ReadOperators read_operators() { return all_mappings().operators(); }
 
 Result<ir::Model> read(std::shared_ptr<const MappedFile> file, const std::map<std::string, InputShape>& shapes,
                        std::vector<Diagnostic>& findings, foreign::Trace* trace) {
@@ -69,11 +71,7 @@ Result<ir::Model> read(std::shared_ptr<const MappedFile> file, const std::map<st
   if (!written) return written.error();
   move_names_to_outputs(model.graph, *model.strings);
   pt2::expose_changes(model, changes_of_state(model.graph, *written, lowered->rebound));
-  pt2::Mappings aten;
-  pt2::register_all_pt2_mappings(aten);
-  Mappings mappings(aten);
-  register_all_torchscript_mappings(mappings);
-  return foreign::import_model(model, mappings, findings, trace);
+  return foreign::import_model(model, all_mappings(), findings, trace);
 }
 
 }  // namespace onnxkit::torchscript
