@@ -4,7 +4,7 @@
 
 scripts/make_torch_cases --torchscript saves them to testdata/torchscript, and REFUSED, what cannot become ONNX, to its folder refused.
 """
-from typing import Dict, List, Optional, Tuple
+from typing import Dict, List, NamedTuple, Optional, Tuple
 
 import torch
 import torch.nn.functional as F
@@ -394,6 +394,108 @@ class CopyOrView(nn.Module):
         return flat + x
 
 
+class AsksForRanks(nn.Module):
+    """Layers whose own code checks what they are given, and code that goes by ranks, sizes and element types."""
+
+    def __init__(self):
+        super().__init__()
+        self.norm = nn.BatchNorm2d(3)
+        self.pool = nn.AdaptiveAvgPool2d((2, 2))
+        self.drop = nn.Dropout(0.25)
+
+    def forward(self, x):
+        y = self.drop(self.pool(self.norm(x)))
+        if y.dim() == 4 and len(y.shape) > y.size(1):
+            y = y.flatten(2)
+        if x.dtype == torch.float32 and x.is_floating_point():
+            y = y * x.numel()
+        b, c, h, w = x.shape
+        pad_h, pad_w = (4 - h % 4) % 4, (4 - w % 4) % 4
+        if max(pad_h, pad_w) > 0:
+            x = F.pad(x, [0, pad_w, 0, pad_h])
+        y.unsqueeze_(0)
+        scale = torch.tensor(h * w, dtype=x.dtype)
+        return y.squeeze(0) / scale, x.reshape(b, c, -1).relu_().sum(-1)
+
+
+class Pair(NamedTuple):
+    first: torch.Tensor
+    second: Optional[torch.Tensor]
+
+
+class MakesContainers(nn.Module):
+    """Named tuples, items that change, and questions about lists and dictionaries."""
+
+    def __init__(self):
+        super().__init__()
+        self.sizes = [1, 2]
+
+    def swapped(self, pair: Pair) -> Pair:
+        second = pair.second
+        assert second is not None
+        return Pair(second, pair.first)
+
+    def forward(self, x):
+        shifts = self.sizes.copy()
+        shifts[0] = 3
+        shifts[-1] = -int(x.dim() ** 2) // 3
+        named: Dict[str, torch.Tensor] = {}
+        for i, size in enumerate(x.shape[-2:]):
+            named["axis{}".format(i)] = x + size
+        if "axis1" in named and "axis2" not in named:
+            named["axis2"] = named["axis0"] * len(named)
+        pair = self.swapped(Pair(named["axis2"], torch.roll(x, shifts, [0, 1])))
+        total = torch.stack(list(named.values())).sum(0) * sum([len(key) for key in named.keys()])
+        weights = torch.tensor([0.5, 0.25, 0.125, 1.0]) if min(shifts) < 0 else torch.ones(4)
+        return pair, total * weights
+
+
+class Checks(nn.Module):
+    """A check of values, which ONNX cannot raise."""
+
+    def forward(self, x, lengths):
+        if int(lengths.max()) > x.size(0):
+            raise ValueError("lengths go beyond the input of size {}".format(x.size(0)))
+        mask = torch.arange(x.size(0)).unsqueeze(1) < lengths
+        return x * mask
+
+
+class MaskedAttention(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.attention = nn.MultiheadAttention(8, 2, batch_first=True)
+
+    def forward(self, x, hidden: Optional[torch.Tensor] = None):
+        return self.attention(x, x, x, key_padding_mask=hidden)
+
+
+class CellsInOpenLoop(nn.Module):
+    """PyTorch's own cells, whose code asks for ranks, in a loop over an open length."""
+
+    def __init__(self):
+        super().__init__()
+        self.cell, self.norm, self.gru = nn.LSTMCell(4, 3), nn.BatchNorm1d(3), nn.GRUCell(3, 3)
+        self.plain, self.rectified = nn.RNNCell(3, 3, bias=False), nn.RNNCell(3, 3, nonlinearity="relu")
+
+    def forward(self, x):
+        hidden = torch.zeros(x.size(1), 3, dtype=x.dtype, device=x.device)
+        memory, last = torch.zeros_like(hidden), hidden
+        for step in range(x.size(0)):
+            hidden, memory = self.cell(x[step], (hidden, memory))
+            last = self.gru(self.norm(hidden), last)
+            if last.dim() == 2 and last.shape[1] == 3:
+                last = self.rectified(last, self.plain(last, memory)) * 0.5
+        return last, memory
+
+
+class RankInLoop(nn.Module):
+    def forward(self, x, n):
+        for _ in range(int(n)):
+            if x.dim() < 4:
+                x = x.unsqueeze(0)
+        return x
+
+
 def refused():
     x = torch.randn(3, 4)
     REFUSED["operators"] = (Function(lambda x: (torch.linalg.svd(x)[1], x.softmax(0).bernoulli())), (x,), False)
@@ -401,6 +503,7 @@ def refused():
     REFUSED["list_in_condition"] = (ListInCondition(), (x, torch.tensor(3)), True)
     REFUSED["write_and_view_in_loop"] = (WriteAndView(), (x, torch.tensor(3)), True)
     REFUSED["copy_or_view"] = (CopyOrView(), (x,), True)
+    REFUSED["rank_in_loop"] = (RankInLoop(), (x, torch.tensor(3)), True)
     REFUSED["recorded_part"] = (Recorded(), (x,), True)
 
 
@@ -432,6 +535,11 @@ def scripts():
     case("nested_containers", NestedContainers(), [(x, x + 1), (x * 2, x - 1)], x, scripted=True)
     case("recurrent_cells", RecurrentCells(), torch.randn(5, 2, 4), (torch.randn(2, 3), torch.randn(2, 3)), scripted=True)
     case("writes_through_dropout", WriteThroughDropout(), x, scripted=True)
+    case("asks_for_ranks", AsksForRanks(), torch.randn(2, 3, 5, 7), scripted=True)
+    case("makes_containers", MakesContainers(), x, scripted=True)
+    case("checks", Checks(), x, torch.tensor([1, 3, 2, 0]), scripted=True)
+    case("cells_in_open_loop", CellsInOpenLoop(), torch.randn(5, 2, 4), scripted=True)
+    case("masked_attention", MaskedAttention(), torch.randn(2, 5, 8), torch.tensor([[False] * 4 + [True], [False] * 5]), scripted=True)
 
 
 torch.manual_seed(0)

@@ -177,10 +177,10 @@ void Follower::branch(const Statement& statement, Variables& variables) {
   if (fault_) return;
   if (condition.is_known() && condition.is_number())
     return follow(condition.as_real() != 0 ? statement.body : statement.other, variables);
-  if (condition.is_known()) return void(refuse("the condition of a branch is not a boolean"));
   // A check of what the model is given. It is taken to hold: ONNX has nothing that raises.
   if (raises(statement.body)) return follow(statement.other, variables);
   if (raises(statement.other)) return follow(statement.body, variables);
+  if (condition.is_known()) return void(refuse("the condition of a branch is not a boolean that onnxkit follows"));
   open_branch(statement, condition, variables);
 }
 
@@ -278,13 +278,15 @@ Item Follower::number_of(const Item& tensor, Kind kind) {
 }
 
 /// Opens the graph of a side, whose first inputs are what a pass is given.
-void Follower::open_pass(Side& side, const std::vector<std::string_view>& names) {
+void Follower::open_pass(Side& side, const std::vector<std::string_view>& names, const Items& carried) {
   writer_.open(*side.graph, {});
+  std::size_t place = 0;
   for (const std::string_view name : names) {
     Items values;
     for (const Item& value : values_in(side.after[name])) {
       const ValueId id = side.graph->add_value(writer_.keep(name));
       side.graph->inputs.push_back(id);
+      types().assume(*side.graph, id, carried[place++]);
       values.push_back(number_of(Item::of_value(Kind::tensor, *side.graph, id), value.kind));
     }
     std::size_t next = 0;
@@ -292,10 +294,21 @@ void Follower::open_pass(Side& side, const std::vector<std::string_view>& names)
   }
 }
 
+/// The code of a pass was followed for the type that the first one is given.
+void Follower::check_type(std::string_view name, const Item& given, const Item& first, const Told& before) {
+  if (told_.ranks == before.ranks || given.kind != Kind::tensor || given.is_known()) return;
+  const auto now = types().sizes(given), then = types().sizes(first);
+  const bool keeps_rank = !now || !then || now->size() == then->size();
+  const bool has_same_sizes = now && then && *now == *then;
+  if (!keeps_rank || (told_.sizes != before.sizes && !has_same_sizes))
+    refuse(fmt::format("variable {} has other sizes behind a pass of a loop, whose code goes by them, than before",
+                       quote(name)));
+}
+
 Follower::Side Follower::follow_condition(const Statement& statement, const std::vector<std::string_view>& names,
-                                          const Variables& before) {
+                                          const Variables& before, const Items& carried) {
   Side side{std::make_unique<Graph>(), before, {}, {}, {}};
-  open_pass(side, names);
+  open_pass(side, names, carried);
   enter(false, before);
   const Item goes_on = statement.kind == Statement::Kind::while_loop
                            ? value_of(statement.value, side.after)
@@ -311,10 +324,11 @@ Follower::Side Follower::follow_condition(const Statement& statement, const std:
 }
 
 Follower::Side Follower::follow_pass(const Statement& statement, const std::vector<std::string_view>& names,
-                                     const Variables& before) {
+                                     const Variables& before, const Items& carried) {
   Side side{std::make_unique<Graph>(), before, {}, {}, {}};
-  open_pass(side, names);
+  open_pass(side, names, carried);
   enter(true, before);
+  const Told told_before = told_;
   const bool is_range = statement.kind == Statement::Kind::for_loop;
   if (is_range && statement.targets.size() == 1) side.after[statement.targets.front().text] = side.after[pass_name];
   follow(statement.body, side.after);
@@ -331,6 +345,7 @@ Follower::Side Follower::follow_pass(const Statement& statement, const std::vect
     if (!fault_ && item.kind == Kind::list && side.after[name].items != item.items)
       refuse(fmt::format("a loop, whose number of passes only a run can tell, gives {} another list", quote(name)));
   }
+  std::size_t place = 0;
   for (const std::string_view name : names) {
     if (fault_) break;
     const Items values = values_in(side.after[name]), were = values_in(before.at(name));
@@ -338,7 +353,10 @@ Follower::Side Follower::follow_pass(const Statement& statement, const std::vect
     for (std::size_t i = 0; is_same_type && i < values.size(); ++i) is_same_type = values[i].kind == were[i].kind;
     if (!is_same_type)
       refuse(fmt::format("variable {} has another type behind a pass of a loop than before", quote(name)));
-    for (std::size_t i = 0; !fault_ && i < values.size(); ++i) give_value(values[i]);
+    for (std::size_t i = 0; !fault_ && i < values.size(); ++i) {
+      check_type(name, values[i], carried[place++], told_before);
+      give_value(values[i]);
+    }
   }
   for (const Inside::Grown& grown : side.grown) {
     if (fault_) break;
@@ -370,8 +388,8 @@ void Follower::open_loop(const Statement& statement, const Item* limit, std::vec
       carried.push_back(item.is_number() ? tensor_of_number(item) : item);
     }
   }
-  Side condition = follow_condition(statement, names, before);
-  Side pass = follow_pass(statement, names, before);
+  Side condition = follow_condition(statement, names, before, carried);
+  Side pass = follow_pass(statement, names, before, carried);
   for (const Inside::Grown& grown : pass.grown)
     if (condition.read.contains(grown.list.get()))
       refuse("the condition of a loop depends on a list that the loop appends to");

@@ -80,10 +80,16 @@ class Follower {
   /// A loop whose number of passes only a run can tell: `limit`, or null where it has a condition. `names` go from pass to pass.
   void open_loop(const Statement& statement, const Item* limit, std::vector<std::string_view> names,
                  Variables& variables);
-  void open_pass(Side& side, const std::vector<std::string_view>& names);
-  Side follow_condition(const Statement& statement, const std::vector<std::string_view>& names,
-                        const Variables& before);
-  Side follow_pass(const Statement& statement, const std::vector<std::string_view>& names, const Variables& before);
+  void open_pass(Side& side, const std::vector<std::string_view>& names, const Items& carried);
+  Side follow_condition(const Statement& statement, const std::vector<std::string_view>& names, const Variables& before,
+                        const Items& carried);
+  Side follow_pass(const Statement& statement, const std::vector<std::string_view>& names, const Variables& before,
+                   const Items& carried);
+  /// What the code was told of types and has to be so in all passes of a loop that it was told in.
+  struct Told {
+    std::size_t ranks = 0, sizes = 0;
+  };
+  void check_type(std::string_view name, const Item& given, const Item& first, const Told& before);
   Item number_of(const Item& tensor, Item::Kind kind);
   void loop(const Statement& statement, Variables& variables);
 
@@ -113,6 +119,7 @@ class Follower {
   GraphWriter writer_;
   std::optional<Error> fault_;
   std::optional<KnownTypes> types_;
+  Told told_;
   std::map<std::uint32_t, Item> parameters_;  ///< by identity in the pickle of objects
   std::map<std::int64_t, Item> constants_;    ///< by place
   std::map<std::pair<const foreign::Graph*, foreign::ValueId>, Item> numbers_;  ///< that tensors were made of

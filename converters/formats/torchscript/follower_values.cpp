@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "converters/formats/torchscript/follower.h"
+#include "converters/formats/torchscript/lists.h"
 #include "converters/formats/torchscript/numbers.h"
 #include "libonnxkit/base/checked.h"
 
@@ -346,6 +347,8 @@ Item Follower::call_path(const std::string& path, std::vector<NamedItem> argumen
     return inlined(*function->second, nullptr, arguments);
   }
   if (auto result = builtin(path, arguments)) return *std::move(result);
+  for (const std::string_view of_numbers : {"max", "min", "abs"})
+    if (path == fmt::format("ops.prim.{}", of_numbers)) return aten(of_numbers, arguments);
   for (const std::string_view domain : {"torch.", "ops.aten."})
     if (path.starts_with(domain)) return aten(std::string_view(path).substr(domain.size()), arguments);
   constexpr std::string_view operators = "ops.";
@@ -446,7 +449,7 @@ std::optional<Item> Follower::builtin(std::string_view path, const std::vector<N
 }
 
 KnownTypes& Follower::types() {
-  if (!types_) types_.emplace(model_);
+  if (!types_) types_.emplace(model_, writer_);
   return *types_;
 }
 
@@ -460,25 +463,27 @@ Item Follower::sizes_of(const Item& tensor, const std::vector<std::int64_t>& siz
   return Item::of_items(Kind::list, std::move(items));
 }
 
-/// What code that was not traced asks for before it runs: of a tensor outside of computed branches and loops.
+/// What code that was not traced asks for before it runs.
 std::optional<Item> Follower::of_type(std::string_view name, const Items& items) {
   const bool asks_type = name == "ops.prim.dtype" || name == "is_floating_point";
   const bool asks_sizes = name == "dim" || name == "size" || name == "len" || name == "numel";
   if ((!asks_type && !asks_sizes) || items.empty()) return std::nullopt;
   const Item& tensor = items.front();
-  if (tensor.kind != Kind::tensor || tensor.graph != &model_.graph) return std::nullopt;
+  if (tensor.kind != Kind::tensor || tensor.is_known()) return std::nullopt;
   if (asks_type) {
-    const ElementType elem = types().elem(tensor.id);
+    const ElementType elem = types().elem(tensor);
     const auto code = scalar_type_of(elem);
     if (!code) return std::nullopt;
     return name == "is_floating_point" ? Item::of_boolean(is_floating(elem)) : Item::of_integer(*code);
   }
   const bool is_one = items.size() > 1;
   if (is_one && (!module_.traced_inputs.empty() || !items[1].is_known())) return std::nullopt;
-  const auto sizes = types().sizes(tensor.id);
+  const auto sizes = types().sizes(tensor);
   if (!sizes) return std::nullopt;
   const auto rank = static_cast<std::int64_t>(sizes->size());
+  ++told_.ranks;
   if (name == "dim") return Item::of_integer(rank);
+  ++told_.sizes;
   if (name == "numel") {
     std::optional<std::int64_t> count = 1;
     for (const std::int64_t size : *sizes) count = count && size >= 0 ? checked_mul(*count, size) : std::nullopt;
@@ -500,7 +505,9 @@ Item Follower::aten(std::string_view name, const std::vector<NamedItem>& argumen
   if (auto gathered = of_gathered(name, items)) return *std::move(gathered);
   if (auto typed = of_type(name, items)) return *std::move(typed);
   if (auto known = known_result(name, items)) return *std::move(known);
-  if (name == "format") return Item::of_kind(Kind::unknown);  // of a message, which nothing shows
+  // The text of a message, which nothing shows, and whether lists are equal of which only a run knows the items.
+  const bool compares_lists = (name == "eq" || name == "ne") && items.size() == 2 && is_sequence(items[0]);
+  if (name == "format" || compares_lists) return Item::of_kind(Kind::unknown);
   const std::string_view of_numbers = number_operator(name);
   const bool is_comparison =
       name == "eq" || name == "ne" || name == "lt" || name == "le" || name == "gt" || name == "ge";

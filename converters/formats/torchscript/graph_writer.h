@@ -54,16 +54,20 @@ class GraphWriter {
   const foreign::Graph& graph() const { return *frames_.back().graph; }
   std::string_view keep(std::string_view text) { return model_.strings->keep(text).view(); }
 
-  void set_scope(std::string_view scope) { scope_ = scope; }
-  std::string_view scope() const { return scope_; }
-  void set_source(std::string_view source) { source_ = source; }
-
- private:
+  /// A graph that is open, and what it takes from outside: by graph and value, its input.
   struct Frame {
     foreign::Graph* graph;
     std::map<std::pair<const foreign::Graph*, foreign::ValueId>, foreign::ValueId> inputs;
     Items captured;
   };
+  /// From the main graph inwards.
+  std::span<const Frame> frames() const { return frames_; }
+
+  void set_scope(std::string_view scope) { scope_ = scope; }
+  std::string_view scope() const { return scope_; }
+  void set_source(std::string_view source) { source_ = source; }
+
+ private:
   const Schema* overload(std::string_view name, std::span<const NamedItem> arguments) const;
   foreign::Node& add_node(std::string_view op);
   std::optional<foreign::Argument> typed_argument(const SchemaArgument& wanted, const Item& item);

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <string_view>
+#include <utility>
 
 #include "converters/foreign/import.h"
 #include "converters/formats/torchscript/mappings.h"
@@ -31,57 +33,91 @@ bool changes_shape(std::string_view op) {
 }  // namespace
 
 struct KnownTypes::State {
-  explicit State(const foreign::Model& model)
+  State(const foreign::Model& model, const GraphWriter& used)
       : source(model),
+        writer(used),
         onnx(foreign::empty_model(model, foreign::import_opset)),
         importer(onnx, mappings, table, nullptr),
         inputs(model.graph.inputs.size()) {}
 
   const foreign::Model& source;
+  const GraphWriter& writer;
   const Mappings mappings = all_mappings();
   const spec::OpTable table;
   ir::Model onnx;
   foreign::Importer importer;
-  std::size_t inputs, nodes = 0;  ///< so many of each have been imported
+  std::size_t inputs;
+  std::map<const Graph*, std::size_t> imported;                  ///< so many of a graph's nodes
+  std::map<std::pair<const Graph*, ValueId>, Item> given_first;  ///< to inputs of passes
 };
 
-KnownTypes::KnownTypes(const foreign::Model& model) : state_(std::make_unique<State>(model)) {}
+KnownTypes::KnownTypes(const foreign::Model& model, const GraphWriter& writer)
+    : state_(std::make_unique<State>(model, writer)) {}
 KnownTypes::~KnownTypes() = default;
 
-void KnownTypes::catch_up() {
-  State& state = *state_;
-  const Graph& graph = state.source.graph;
-  if (graph.inputs.size() != state.inputs) return;
-  state.importer.add_inputs(state.source);
-  for (; state.nodes < graph.nodes.size(); ++state.nodes) {
-    const Node& node = graph.nodes[state.nodes];
+void KnownTypes::assume(const Graph& pass, ValueId given, const Item& first) {
+  state_->given_first.emplace(std::pair(&pass, given), first);
+}
+
+void KnownTypes::fill_inputs(const GraphWriter::Frame& frame) {
+  foreign::Importer& importer = state_->importer;
+  const Graph& graph = *frame.graph;
+  for (const auto& [outer, inner] : frame.inputs) {
+    importer.set_value(graph, inner, importer.value(*outer.first, outer.second));
+    if (!importer.knows(*outer.first, outer.second)) importer.forget(graph, inner);
+  }
+  for (const ValueId id : graph.inputs) {
+    const auto first = state_->given_first.find({&graph, id});
+    if (first == state_->given_first.end() || importer.value(graph, id)) continue;
+    const foreign::Val given = importer.value(*first->second.graph, first->second.id);
+    checker::Type type = checker::Type::tensor(ElementType::undefined);
+    if (importer.knows(*first->second.graph, first->second.id)) type = importer.builder().type(given);
+    importer.set_value(graph, id, importer.builder().placeholder(type));
+    if (!type.shape) importer.forget(graph, id);
+  }
+}
+
+void KnownTypes::catch_up(const Graph& graph) {
+  foreign::Importer& importer = state_->importer;
+  for (std::size_t& next = state_->imported[&graph]; next < graph.nodes.size(); ++next) {
+    const Node& node = graph.nodes[next];
     const foreign::Argument* self = is_in_place(node.op) ? node.find("self") : nullptr;
     const auto* written = self ? self->as<ValueId>() : nullptr;
     if (!written) {
-      state.importer.import_node(graph, state.nodes);
+      importer.import_node(graph, next);
       continue;
     }
-    if (changes_shape(node.op)) state.importer.forget(graph, *written);
+    if (changes_shape(node.op)) importer.forget(graph, *written);
     for (const ValueId id : node.outputs) {
-      state.importer.set_value(graph, id, state.importer.value(graph, *written));
-      if (!state.importer.knows(graph, *written)) state.importer.forget(graph, id);
+      importer.set_value(graph, id, importer.value(graph, *written));
+      if (!importer.knows(graph, *written)) importer.forget(graph, id);
     }
   }
 }
 
-ElementType KnownTypes::elem(ValueId id) {
-  catch_up();
-  foreign::Importer& importer = state_->importer;
-  const Graph& graph = state_->source.graph;
-  return importer.knows(graph, id) ? importer.builder().elem(importer.value(graph, id)) : ElementType::undefined;
+/// From the main graph inwards.
+void KnownTypes::catch_up() {
+  if (state_->source.graph.inputs.size() != state_->inputs) return;
+  state_->importer.add_inputs(state_->source);
+  for (const GraphWriter::Frame& frame : state_->writer.frames()) {
+    state_->importer.make_room(*frame.graph);
+    fill_inputs(frame);
+    catch_up(*frame.graph);
+  }
 }
 
-std::optional<std::vector<std::int64_t>> KnownTypes::sizes(ValueId id) {
+ElementType KnownTypes::elem(const Item& tensor) {
   catch_up();
   foreign::Importer& importer = state_->importer;
-  const Graph& graph = state_->source.graph;
-  if (!importer.knows(graph, id)) return std::nullopt;
-  const foreign::Val value = importer.value(graph, id);
+  if (!importer.knows(*tensor.graph, tensor.id)) return ElementType::undefined;
+  return importer.builder().elem(importer.value(*tensor.graph, tensor.id));
+}
+
+std::optional<std::vector<std::int64_t>> KnownTypes::sizes(const Item& tensor) {
+  catch_up();
+  foreign::Importer& importer = state_->importer;
+  if (!importer.knows(*tensor.graph, tensor.id)) return std::nullopt;
+  const foreign::Val value = importer.value(*tensor.graph, tensor.id);
   const auto rank = importer.builder().rank(value);
   if (!rank) return std::nullopt;
   std::vector<std::int64_t> sizes;

@@ -42,14 +42,6 @@ std::optional<Item> sum_of(std::string_view op, const Item& a, const Item& b) {
   return Item::of_real(op == "add" ? x + y : op == "sub" ? x - y : x * y);
 }
 
-std::optional<Item> power(const Item& a, const Item& b) {
-  if (!are_integers(a, b)) return Item::of_real(std::pow(a.as_real(), b.as_real()));
-  std::optional<std::int64_t> result = b.integer < 0 ? std::nullopt : std::optional<std::int64_t>(1);
-  for (std::int64_t i = 0; result && i < std::min<std::int64_t>(b.integer, 64); ++i)
-    result = checked_mul(*result, a.integer);
-  return b.integer > 64 ? std::nullopt : of_checked(result);
-}
-
 std::optional<Item> compared(std::string_view op, const Item& a, const Item& b) {
   if (a.kind == Kind::text && b.kind == Kind::text) {
     if (op == "eq") return Item::of_boolean(a.text == b.text);
@@ -79,10 +71,27 @@ std::optional<Item> of_two(std::string_view op, const Item& a, const Item& b) {
   if (op == "div" || op == "floordiv" || op == "floor_divide" || op == "remainder")
     return quotient(op == "floor_divide" ? "floordiv" : op, a, b);
   if (op == "min" || op == "max") return (a.as_real() < b.as_real()) == (op == "min") ? a : b;
-  if (op == "pow") return power(a, b);
+  if (op == "pow") return Item::of_real(std::pow(a.as_real(), b.as_real()));  // of integers, too
   if (op == "__and__" && a.kind == Kind::boolean) return Item::of_boolean(a.integer != 0 && b.integer != 0);
   if (op == "__or__" && a.kind == Kind::boolean) return Item::of_boolean(a.integer != 0 || b.integer != 0);
   return std::nullopt;
+}
+
+/// Functions of Python's module math. Those that round give integers.
+std::optional<Item> of_real_function(std::string_view op, double x) {
+  constexpr std::array<std::pair<std::string_view, double (*)(double)>, 8> functions = {{{"sqrt", std::sqrt},
+                                                                                         {"exp", std::exp},
+                                                                                         {"log", std::log},
+                                                                                         {"log2", std::log2},
+                                                                                         {"sin", std::sin},
+                                                                                         {"cos", std::cos},
+                                                                                         {"tanh", std::tanh},
+                                                                                         {"log10", std::log10}}};
+  for (const auto& [name, function] : functions)
+    if (op == name) return Item::of_real(function(x));
+  constexpr double most = 0x1p62;
+  if ((op != "floor" && op != "ceil") || !(std::abs(x) < most)) return std::nullopt;
+  return Item::of_integer(static_cast<std::int64_t>(op == "floor" ? std::floor(x) : std::ceil(x)));
 }
 
 /// A text with known texts and integers in its places.
@@ -111,6 +120,10 @@ std::optional<Item> known_result(std::string_view op, std::span<const Item> oper
   if (op == "__not__" && first.is_known() && first.is_number()) return Item::of_boolean(first.as_real() == 0);
   if (op == "neg" && first.is_known() && first.kind == Kind::integer)
     return of_checked(checked_sub<std::int64_t>(0, first.integer));
+  if (operands.size() == 1 && first.is_known() && first.is_number())
+    if (auto item = of_real_function(op, first.as_real())) return item;
+  if (op == "abs" && first.is_known() && first.kind == Kind::integer)
+    return first.integer < 0 ? of_checked(checked_sub<std::int64_t>(0, first.integer)) : first;
   if (op == "neg" && first.is_known() && first.kind == Kind::real) return Item::of_real(-first.real);
   return operands.size() >= 2 ? of_two(op, first, operands[1]) : std::nullopt;
 }
