@@ -89,7 +89,10 @@ class Importer {
   /// Whether the value has been imported and its type follows from no refused operator.
   bool knows(const Graph& graph, ValueId id) const { return value(graph, id) && !unknown_.contains({&graph, id}); }
   /// A reader that still writes the graph has added values.
-  void make_room(const Graph& graph) { values_[&graph].resize(graph.values.size()); }
+  void make_room(const Graph& graph) {
+    values_[&graph].resize(graph.values.size());
+    needed_.erase(&graph);
+  }
   void forget(const Graph& graph, ValueId id) { unknown_.emplace(&graph, id); }
   void refuse(std::string reason, std::string help);
   bool refused() const { return refused_; }

@@ -19,6 +19,9 @@ namespace onnxkit::torchscript {
 class Follower {
  public:
   Follower(Module& module, foreign::Model& model) : module_(module), model_(model), writer_(model) {}
+  ~Follower();
+  Follower(const Follower&) = delete;
+  Follower& operator=(const Follower&) = delete;
 
   /// What a method gives; nothing after a fault.
   Item call_method(const Item& object, std::string_view method, const std::vector<NamedItem>& arguments);
@@ -57,6 +60,7 @@ class Follower {
   };
   void enter(bool is_pass, const Variables& variables);
   void note_read(const Item& item);
+  Item kept(Item container);
   std::optional<Item> replace(std::string_view name, const Items& items);
   std::optional<Item> grow(std::string_view name, const Items& items);
   Item given_in_pass(const Inside::Grown& grown);
@@ -126,6 +130,7 @@ class Follower {
   std::vector<std::pair<Item, Item>> rebound_;
   std::vector<Inside> insides_;                    ///< that the code is in
   std::set<std::shared_ptr<Items>> stored_lists_;  ///< attributes and constants
+  std::set<std::shared_ptr<Items>> lists_;         ///< that hold others, maybe themselves, to any depth
   std::size_t steps_ = 0, depth_ = 0;
   bool has_returned_ = false;
   Item returned_;

@@ -20,11 +20,26 @@ bool is_gathered(const Item& list) {
 Item as_tensor(const Item& gathered) { return Item::of_value(Kind::tensor, *gathered.graph, gathered.id); }
 
 void add_lists(const Item& item, std::set<const Items*>& lists) {
-  if (!item.items || !lists.insert(item.items.get()).second) return;
-  for (const Item& part : *item.items) add_lists(part, lists);
+  std::vector<const Item*> left = {&item};
+  while (!left.empty()) {
+    const Item& next = *left.back();
+    left.pop_back();
+    if (!next.items || !lists.insert(next.items.get()).second) continue;
+    for (const Item& part : *next.items) left.push_back(&part);
+  }
 }
 
 }  // namespace
+
+/// One after the other, as lists may hold one another to any depth.
+Follower::~Follower() {
+  for (const std::shared_ptr<Items>& list : lists_) list->clear();
+}
+
+Item Follower::kept(Item container) {
+  if (container.items) lists_.insert(container.items);
+  return container;
+}
 
 void Follower::enter(bool is_pass, const Variables& variables) {
   Inside& inside = insides_.emplace_back();
@@ -52,7 +67,7 @@ std::optional<Item> Follower::replace(std::string_view name, const Items& items)
   for (const Inside& inside : insides_)
     if (inside.outer.contains(container.items.get()))
       return refuse("a branch or loop that only a run decides changes an item of a list");
-  if (!set_item(container, items[1], items[2]))
+  if (!set_item(kept(container), items[1], items[2]))
     return refuse("an item of a list changes whose place only a run can tell");
   return container;
 }
@@ -73,7 +88,7 @@ std::optional<Item> Follower::grow(std::string_view name, const Items& items) {
   if (extends) note_read(items[1]);
   if (insides_.empty() || !insides_.back().outer.contains(list.get())) {
     list->insert(list->end(), added.begin(), added.end());
-    return items[0];
+    return kept(items[0]);
   }
   Inside& inside = insides_.back();
   if (!inside.is_pass) return refuse("a branch on a computed condition changes a list");

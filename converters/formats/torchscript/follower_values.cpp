@@ -121,7 +121,7 @@ Item Follower::value_of(const Expression& expression, Variables& variables) {
       const Kind kind = expression.kind == Form::list    ? Kind::list
                         : expression.kind == Form::tuple ? Kind::tuple
                                                          : Kind::dict;
-      return Item::of_items(kind, values_of(expression.parts, variables));
+      return kept(Item::of_items(kind, values_of(expression.parts, variables)));
     }
     case Form::name:
     case Form::attribute:
@@ -331,7 +331,7 @@ Item Follower::named_tuple(const Class& of, const std::vector<NamedItem>& argume
   }
   Item tuple = Item::of_items(Kind::tuple, std::move(items));
   tuple.fields = &of.fields;
-  return tuple;
+  return kept(std::move(tuple));
 }
 
 Item Follower::call_path(const std::string& path, std::vector<NamedItem> arguments) {

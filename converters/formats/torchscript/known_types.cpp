@@ -46,7 +46,7 @@ struct KnownTypes::State {
   const spec::OpTable table;
   ir::Model onnx;
   foreign::Importer importer;
-  std::size_t inputs;
+  std::size_t inputs, tensors = 0;                               ///< of the main graph
   std::map<const Graph*, std::size_t> imported;                  ///< so many of a graph's nodes
   std::map<std::pair<const Graph*, ValueId>, Item> given_first;  ///< to inputs of passes
 };
@@ -97,8 +97,10 @@ void KnownTypes::catch_up(const Graph& graph) {
 
 /// From the main graph inwards.
 void KnownTypes::catch_up() {
-  if (state_->source.graph.inputs.size() != state_->inputs) return;
-  state_->importer.add_inputs(state_->source);
+  const Graph& main = state_->source.graph;
+  if (main.inputs.size() != state_->inputs) return;
+  if (std::exchange(state_->tensors, main.tensors.size()) != main.tensors.size() || main.tensors.empty())
+    state_->importer.add_inputs(state_->source);
   for (const GraphWriter::Frame& frame : state_->writer.frames()) {
     state_->importer.make_room(*frame.graph);
     fill_inputs(frame);
