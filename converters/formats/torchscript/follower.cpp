@@ -451,7 +451,7 @@ void Follower::loop(const Statement& statement, Variables& variables) {
     if (!limit.is_known() && limit.kind == Kind::integer)
       return open_loop(statement, &limit, std::move(names), variables);
   }
-  const Item range = value_of(statement.value, variables);
+  const Item range = with_parts(value_of(statement.value, variables));
   if (fault_) return;
   if (range.kind != Kind::list && range.kind != Kind::tuple)
     return void(refuse("a loop has a number of passes that only a run can tell"));

@@ -66,6 +66,11 @@ class Follower {
   Item given_in_pass(const Inside::Grown& grown);
   void gather(const Inside::Grown& grown, Item all);
   std::optional<Item> of_gathered(std::string_view name, const Items& items);
+  std::optional<std::int64_t> part_count(const Item& unsplit);
+  Item with_parts(const Item& item);
+  std::optional<Item> of_booleans(std::string_view name, const Items& items);
+  std::optional<Item> compared_lists(std::string_view name, const Items& items);
+  std::optional<Item> of_range(std::string_view name, const Items& items);
   std::optional<Item> of_unbound(std::string_view name, const Items& items);
   Item joined(const Items& parts, bool stacks, std::int64_t axis);
 
@@ -109,7 +114,7 @@ class Follower {
   Item named_tuple(const Class& of, const std::vector<NamedItem>& arguments);
   Item call_path(const std::string& path, std::vector<NamedItem> arguments);
   std::optional<Item> builtin(std::string_view path, const std::vector<NamedItem>& arguments);
-  Item aten(std::string_view name, const std::vector<NamedItem>& arguments);
+  Item aten(std::string_view name, std::vector<NamedItem> arguments);
   Item converted(std::string_view op, const Item& item, Item::Kind kind);
   std::optional<Item> tensor_of(const std::vector<NamedItem>& arguments, int depth = 0);
   Item tensor_of_number(const Item& number);

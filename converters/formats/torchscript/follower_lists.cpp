@@ -1,5 +1,6 @@
 // Lists that get longer: where the code appends, and lists whose length only a run can tell.
 #include <algorithm>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -18,6 +19,10 @@ bool is_gathered(const Item& list) {
 }
 
 Item as_tensor(const Item& gathered) { return Item::of_value(Kind::tensor, *gathered.graph, gathered.id); }
+
+bool is_all_numbers(const Items& items) {
+  return std::all_of(items.begin(), items.end(), [](const Item& item) { return item.is_number(); });
+}
 
 void add_lists(const Item& item, std::set<const Items*>& lists) {
   std::vector<const Item*> left = {&item};
@@ -166,6 +171,86 @@ Item Follower::joined(const Items& parts, bool stacks, std::int64_t axis) {
   Item whole = tensors.size() == 1 ? tensors.front()
                                    : aten("cat", {{{}, Item::of_items(Kind::list, std::move(tensors))}, number(along)});
   return stacks && axis != 0 ? aten("movedim", {{{}, whole}, number(0), number(axis)}) : whole;
+}
+
+/// How many tensors an operator that takes one apart gives, where the sizes tell.
+std::optional<std::int64_t> Follower::part_count(const Item& unsplit) {
+  const foreign::Node& node = unsplit.graph->nodes[unsplit.node];
+  const foreign::Argument *self = node.find("self"), *dim = node.find("dim");
+  if (!self || !self->as<ValueId>() || (dim && !dim->as<std::int64_t>())) return std::nullopt;
+  if (const foreign::Argument* lengths = node.find("split_sizes"))
+    return lengths->as<foreign::Argument::List>()
+               ? std::optional(static_cast<std::int64_t>(lengths->as<foreign::Argument::List>()->size()))
+               : std::nullopt;
+  const auto sizes = types().sizes(Item::of_value(Kind::tensor, *unsplit.graph, *self->as<ValueId>()));
+  if (!sizes) return std::nullopt;
+  const auto rank = static_cast<std::int64_t>(sizes->size());
+  std::int64_t axis = dim ? *dim->as<std::int64_t>() : 0;
+  if (axis < 0) axis += rank;
+  if (axis < 0 || axis >= rank || (*sizes)[static_cast<std::size_t>(axis)] < 0) return std::nullopt;
+  const std::int64_t size = (*sizes)[static_cast<std::size_t>(axis)];
+  if (node.op == "aten.unbind.int") return size;
+  const foreign::Argument* given = node.find(node.op == "aten.split.Tensor" ? "split_size" : "chunks");
+  const auto* number = given ? given->as<std::int64_t>() : nullptr;
+  if (!number || *number < 1 || size < 1) return std::nullopt;
+  if (node.op == "aten.split.Tensor") return (size - 1) / *number + 1;
+  if (node.op != "aten.chunk.default") return std::nullopt;
+  return (size - 1) / ((size - 1) / *number + 1) + 1;
+}
+
+/// A list that a node gives as its tensors, where their number is known.
+Item Follower::with_parts(const Item& item) {
+  if (item.kind != Kind::unsplit) return item;
+  constexpr std::int64_t most = 10'000;
+  const auto count = part_count(item);
+  if (!count || *count > most) return item;
+  return Item::of_items(Kind::list, writer_.split(item, static_cast<std::size_t>(*count)));
+}
+
+/// Of booleans that only a run knows.
+std::optional<Item> Follower::of_booleans(std::string_view name, const Items& items) {
+  const std::string_view op = name == "__not__"   ? "logical_not"
+                              : name == "__and__" ? "logical_and"
+                              : name == "__or__"  ? "logical_or"
+                              : name == "__xor__" ? "logical_xor"
+                                                  : "";
+  const bool are_booleans =
+      std::all_of(items.begin(), items.end(), [](const Item& item) { return item.kind == Kind::boolean; });
+  if (op.empty() || items.empty() || !are_booleans) return std::nullopt;
+  std::vector<NamedItem> tensors;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    if (items[i].is_known() && items.size() == 2 && name != "__xor__")
+      return (items[i].integer != 0) == (name == "__and__") ? items[1 - i] : items[i];
+    tensors.push_back({{}, tensor_of_number(items[i])});
+  }
+  return number_of(aten(op, tensors), Kind::boolean);
+}
+
+/// Lists of numbers of which only a run knows some.
+std::optional<Item> Follower::compared_lists(std::string_view name, const Items& items) {
+  if ((name != "eq" && name != "ne") || items.size() != 2 || items[0].kind != Kind::list || items[1].kind != Kind::list)
+    return std::nullopt;
+  const Items &a = *items[0].items, &b = *items[1].items;
+  if (a.size() != b.size() || !is_all_numbers(a) || !is_all_numbers(b)) return Item::of_kind(Kind::unknown);
+  Item same = Item::of_boolean(true);
+  for (std::size_t i = 0; i < a.size() && !fault_; ++i)
+    same = aten("__and__", {{{}, same}, {{}, aten("eq", {{{}, a[i]}, {{}, b[i]}})}});
+  return name == "eq" ? same : aten("__not__", {{{}, same}});
+}
+
+/// What a loop over a range with a start or a step is written as: its length, and the number of a pass from its place.
+std::optional<Item> Follower::of_range(std::string_view name, const Items& items) {
+  if (items.size() != 3 || !is_all_numbers(items) || !items[2].is_known()) return std::nullopt;
+  if (name == "__derive_index")
+    return aten("add", {{{}, items[1]}, {{}, aten("mul", {{{}, items[0]}, {{}, items[2]}})}});
+  const std::int64_t step = items[2].integer;
+  if (name != "__range_length" || step == 0) return std::nullopt;
+  // The quotient of the distance and the step, rounded up, and 0 where the end lies before the start.
+  const Item distance = aten("sub", {{{}, items[step > 0 ? 1 : 0]}, {{}, items[step > 0 ? 0 : 1]}});
+  const std::int64_t size = step > 0 ? step : -std::max(step, -std::numeric_limits<std::int64_t>::max());
+  const Item padded = aten("add", {{{}, distance}, {{}, Item::of_integer(size - 1)}});
+  const Item length = aten("floordiv", {{{}, padded}, {{}, Item::of_integer(size)}});
+  return aten("max", {{{}, length}, {{}, Item::of_integer(0)}});
 }
 
 /// A tensor that was taken apart along an axis, as many times as a run finds.

@@ -492,11 +492,14 @@ std::optional<Item> Follower::of_type(std::string_view name, const Items& items)
   const Item all = name != "len" && !is_one ? sizes_of(tensor, *sizes) : Item();
   if (all.items) return all;
   const std::int64_t axis = name == "len" ? 0 : items[1].integer < 0 ? items[1].integer + rank : items[1].integer;
-  if (axis < 0 || axis >= rank || (*sizes)[static_cast<std::size_t>(axis)] < 0) return std::nullopt;
+  if (axis < 0 || axis >= rank) return std::nullopt;
+  if ((*sizes)[static_cast<std::size_t>(axis)] < 0)
+    return name == "len" ? std::optional(aten("size", {{{}, tensor}, {{}, Item::of_integer(0)}})) : std::nullopt;
   return Item::of_integer((*sizes)[static_cast<std::size_t>(axis)]);
 }
 
-Item Follower::aten(std::string_view name, const std::vector<NamedItem>& arguments) {
+Item Follower::aten(std::string_view name, std::vector<NamedItem> arguments) {
+  for (NamedItem& argument : arguments) argument.item = with_parts(argument.item);
   const Items items = items_of(arguments);
   if (auto grown = grow(name, items)) return *std::move(grown);
   if (auto replaced = replace(name, items)) return *std::move(replaced);
@@ -505,9 +508,11 @@ Item Follower::aten(std::string_view name, const std::vector<NamedItem>& argumen
   if (auto gathered = of_gathered(name, items)) return *std::move(gathered);
   if (auto typed = of_type(name, items)) return *std::move(typed);
   if (auto known = known_result(name, items)) return *std::move(known);
-  // The text of a message, which nothing shows, and whether lists are equal of which only a run knows the items.
-  const bool compares_lists = (name == "eq" || name == "ne") && items.size() == 2 && is_sequence(items[0]);
-  if (name == "format" || compares_lists) return Item::of_kind(Kind::unknown);
+  if (name == "format") return Item::of_kind(Kind::unknown);  // the text of a message, which nothing shows
+  if (name == "requires_grad_" && !items.empty()) return items[0];
+  if (auto compared = compared_lists(name, items)) return *std::move(compared);
+  if (auto computed = of_booleans(name, items)) return *std::move(computed);
+  if (auto computed = of_range(name, items)) return *std::move(computed);
   const std::string_view of_numbers = number_operator(name);
   const bool is_comparison =
       name == "eq" || name == "ne" || name == "lt" || name == "le" || name == "gt" || name == "ge";

@@ -59,6 +59,8 @@ std::optional<Item> compared(std::string_view op, const Item& a, const Item& b) 
 
 std::optional<Item> of_two(std::string_view op, const Item& a, const Item& b) {
   if (op == "__is__" || op == "__isnot__") {
+    if (a.kind == Kind::boolean && b.kind == Kind::boolean && a.is_known() && b.is_known())
+      return Item::of_boolean((a.integer == b.integer) == (op == "__is__"));
     const bool are_tensors = a.kind == Kind::tensor && b.kind == Kind::tensor;
     if (a.kind != Kind::none && b.kind != Kind::none && !are_tensors) return std::nullopt;
     const bool is_same = are_tensors ? a.graph == b.graph && a.id == b.id : a.kind == b.kind;
@@ -72,6 +74,7 @@ std::optional<Item> of_two(std::string_view op, const Item& a, const Item& b) {
     return quotient(op == "floor_divide" ? "floordiv" : op, a, b);
   if (op == "min" || op == "max") return (a.as_real() < b.as_real()) == (op == "min") ? a : b;
   if (op == "pow") return Item::of_real(std::pow(a.as_real(), b.as_real()));  // of integers, too
+  if (op == "fmod" && b.as_real() != 0) return Item::of_real(std::fmod(a.as_real(), b.as_real()));
   if (op == "__and__" && a.kind == Kind::boolean) return Item::of_boolean(a.integer != 0 && b.integer != 0);
   if (op == "__or__" && a.kind == Kind::boolean) return Item::of_boolean(a.integer != 0 || b.integer != 0);
   return std::nullopt;
