@@ -27,12 +27,22 @@ bool is_value(const Item& item) { return item.kind == Kind::tensor || item.is_nu
 /// What a variable gives from pass to pass: itself, or the items of a tuple.
 Items values_in(const Item& item) { return item.kind == Kind::tuple ? *item.items : Items{item}; }
 
+/// Whether a variable that two branches give otherwise can be values that a node gives: tensors, numbers, tuples of them, and what only one has.
+bool become_one(const Item& a, const Item& b) {
+  if (a.kind == Kind::unknown && b.kind == Kind::unknown) return false;
+  const Items of_a = values_in(a.kind == Kind::unknown ? b : a), of_b = values_in(b.kind == Kind::unknown ? a : b);
+  return of_a.size() == of_b.size() && std::all_of(of_a.begin(), of_a.end(), is_value) &&
+         std::all_of(of_b.begin(), of_b.end(), is_value);
+}
+
 /// The other way round: as many values as the variable had, from `next` on.
 Item with_values(const Item& before, const Items& values, std::size_t& next) {
   if (before.kind != Kind::tuple) return values[next++];
   Items items;
   for (std::size_t i = 0; i < before.items->size(); ++i) items.push_back(values[next++]);
-  return Item::of_items(Kind::tuple, std::move(items));
+  Item made = Item::of_items(Kind::tuple, std::move(items));
+  made.fields = before.fields;
+  return made;
 }
 
 }  // namespace
@@ -162,12 +172,13 @@ void Follower::context(const Statement& statement, Variables& variables) {
 
 namespace {
 
+/// What stands behind it, such as values of variables that there are none of, is never reached.
 bool raises(const std::vector<Statement>& statements) {
-  if (statements.empty()) return false;
-  const Statement& last = statements.back();
-  if (last.kind == Statement::Kind::failure) return true;
-  return last.kind == Statement::Kind::expression && last.value.kind == Expression::Kind::call &&
-         last.value.parts.front().text == "RaiseException";
+  return std::any_of(statements.begin(), statements.end(), [](const Statement& statement) {
+    return statement.kind == Statement::Kind::failure ||
+           (statement.kind == Statement::Kind::expression && statement.value.kind == Expression::Kind::call &&
+            statement.value.parts.front().text == "RaiseException");
+  });
 }
 
 }  // namespace
@@ -195,15 +206,43 @@ Follower::Side Follower::follow_side(const std::vector<Statement>& statements, c
   return side;
 }
 
-/// Makes the variables outputs of the side's graph.
-void Follower::give(Side& side, const std::vector<std::string_view>& names) {
+/// In place of a value that a branch does not have, and that no one reads behind it: some value of that type.
+Item Follower::stand_in(const Item& value, ElementType type) {
+  if (value.kind == Kind::integer) return Item::of_integer(0);
+  if (value.is_number()) return value.kind == Kind::real ? Item::of_real(0) : Item::of_boolean(false);
+  const auto code = scalar_type_of(type);
+  if (!code) return refuse("a branch on a computed condition has no value that the other one has");
+  return aten("zeros", {{{}, Item::of_items(Kind::list, {})}, {"dtype", Item::of_integer(*code)}});
+}
+
+/// The element types of what variables hold in a side, of those that another one lacks.
+std::vector<ElementType> Follower::types_of_absent(Side& side, const std::vector<std::string_view>& names,
+                                                   const Variables& others) {
   writer_.open(*side.graph, std::move(side.captured));
+  std::vector<ElementType> found;
   for (const std::string_view name : names) {
-    const Item& item = side.after[name];
-    if (!is_value(item)) refuse("the branches of a computed condition give something else than tensors and numbers");
-    if (fault_) break;
-    const ValueId id = writer_.here(item.is_number() ? tensor_of_number(item) : item);
-    side.graph->outputs.push_back({id, side.graph->name_of(id)});
+    if (others.at(name).kind != Kind::unknown) continue;
+    for (const Item& value : values_in(side.after[name]))
+      found.push_back(value.kind == Kind::tensor && !value.is_known() ? types().elem(value) : ElementType::undefined);
+  }
+  side.captured = writer_.close();
+  return found;
+}
+
+/// Makes the variables outputs of the side's graph.
+void Follower::give(Side& side, const std::vector<std::string_view>& names, const Variables& others,
+                    const std::vector<ElementType>& types_of_others) {
+  writer_.open(*side.graph, std::move(side.captured));
+  std::size_t next = 0;
+  for (const std::string_view name : names) {
+    const Item item = side.after[name];
+    const bool is_absent = item.kind == Kind::unknown;
+    for (const Item& value : values_in(is_absent ? others.at(name) : item)) {
+      const Item given = is_absent ? stand_in(value, types_of_others[next++]) : value;
+      if (fault_) break;
+      const ValueId id = writer_.here(given.is_number() ? tensor_of_number(given) : given);
+      side.graph->outputs.push_back({id, side.graph->name_of(id)});
+    }
   }
   side.captured = writer_.close();
 }
@@ -220,12 +259,22 @@ void Follower::open_branch(const Statement& statement, const Item& condition, Va
   Side yes = follow_side(statement.body, variables), no = follow_side(statement.other, variables);
   if (fault_) return;
   std::vector<std::string_view> changed;
+  std::size_t count = 0;
   for (const auto& [name, item] : yes.after) {
     const auto other = no.after.find(name);
-    if (other != no.after.end() && !is_same(item, other->second)) changed.push_back(name);
+    if (other == no.after.end() || is_same(item, other->second)) continue;
+    if (!become_one(item, other->second)) {
+      variables[name] = Item::of_kind(Kind::unknown);  // that is a fault where the code goes by it
+      continue;
+    }
+    changed.push_back(name);
+    count += values_in(item.kind == Kind::unknown ? other->second : item).size();
   }
-  give(yes, changed);
-  give(no, changed);
+  const Variables of_yes = yes.after;
+  const std::vector<ElementType> only_no = types_of_absent(no, changed, yes.after),
+                                 only_yes = types_of_absent(yes, changed, no.after);
+  give(yes, changed, no.after, only_no);
+  give(no, changed, of_yes, only_yes);
   if (fault_) return;
   take(yes, no.captured);
   take(no, yes.captured);
@@ -241,10 +290,16 @@ void Follower::open_branch(const Statement& statement, const Item& condition, Va
   arguments[1].content = std::move(yes.graph);
   arguments[2].content = std::move(no.graph);
   arguments[3] = writer_.argument("operands", Item::of_items(Kind::list, yes.captured));
-  const Items results = writer_.node_of_tensors("higher_order.cond", std::move(arguments), changed.size());
-  for (std::size_t i = 0; i < changed.size(); ++i) {
-    const bool is_integer = yes.after[changed[i]].kind == Kind::integer && no.after[changed[i]].kind == Kind::integer;
-    variables[changed[i]] = is_integer ? converted("prim.Int.Tensor", results[i], Kind::integer) : results[i];
+  Items results = writer_.node_of_tensors("higher_order.cond", std::move(arguments), count);
+  std::size_t next = 0, place = 0;
+  for (const std::string_view name : changed) {
+    const Item &of_one = of_yes.at(name), &of_other = no.after[name];
+    const bool is_absent = of_one.kind == Kind::unknown;
+    const Items values = values_in(is_absent ? of_other : of_one);
+    const Items others = is_absent || of_other.kind == Kind::unknown ? values : values_in(of_other);
+    for (std::size_t i = 0; i < values.size(); ++i, ++place)
+      if (values[i].kind == others[i].kind) results[place] = number_of(results[place], values[i].kind);
+    variables[name] = with_values(is_absent ? of_other : of_one, results, next);
   }
 }
 

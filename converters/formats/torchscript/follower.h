@@ -83,7 +83,11 @@ class Follower {
     std::set<const Items*> read;  ///< lists from outside
   };
   Side follow_side(const std::vector<Statement>& statements, const Variables& variables);
-  void give(Side& side, const std::vector<std::string_view>& names);
+  Item stand_in(const Item& value, ElementType type);
+  std::vector<ElementType> types_of_absent(Side& side, const std::vector<std::string_view>& names,
+                                           const Variables& others);
+  void give(Side& side, const std::vector<std::string_view>& names, const Variables& others,
+            const std::vector<ElementType>& types_of_others);
   void take(Side& side, const Items& others, std::size_t first = 0);
   void open_branch(const Statement& statement, const Item& condition, Variables& variables);
   /// A loop whose number of passes only a run can tell: `limit`, or null where it has a condition. `names` go from pass to pass.
@@ -121,6 +125,7 @@ class Follower {
   std::optional<Item> of_type(std::string_view name, const Items& items);
   Item sizes_of(const Item& tensor, const std::vector<std::int64_t>& sizes);
   KnownTypes& types();
+  bool is_stored(const Item& tensor) const;
   Item parameter(containers::Pickle value, const std::string& path);
 
   Module& module_;

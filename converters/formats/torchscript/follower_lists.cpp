@@ -178,7 +178,8 @@ std::optional<std::int64_t> Follower::part_count(const Item& unsplit) {
   const foreign::Node& node = unsplit.graph->nodes[unsplit.node];
   const foreign::Argument *self = node.find("self"), *dim = node.find("dim");
   if (!self || !self->as<ValueId>() || (dim && !dim->as<std::int64_t>())) return std::nullopt;
-  if (const foreign::Argument* lengths = node.find("split_sizes"))
+  const foreign::Argument* lengths = node.find(node.op == "aten.split.sizes" ? "split_size" : "split_sizes");
+  if (lengths)
     return lengths->as<foreign::Argument::List>()
                ? std::optional(static_cast<std::int64_t>(lengths->as<foreign::Argument::List>()->size()))
                : std::nullopt;

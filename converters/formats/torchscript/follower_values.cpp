@@ -78,14 +78,12 @@ bool are_numbers(const Items& items) {
 
 /// What code asks about how it is run, and of all tensors alike.
 std::optional<bool> state_of_run(std::string_view path) {
-  constexpr std::array<std::string_view, 2> yes = {
-      // PyTorch's attention asks these before it takes its fused operator, whose masks ONNX lacks.
-      "ops.prim.requires_grad", "torch.is_grad_enabled"};
-  constexpr std::array<std::string_view, 9> no = {"torch.is_autocast_enabled", "torch.is_autocast_cpu_enabled",
-                                                  "ops.prim.is_nested",        "ops.prim.is_cuda",
-                                                  "ops.prim.is_quantized",     "ops.prim.is_sparse",
-                                                  "ops.prim.is_mkldnn",        "ops.prim.is_meta",
-                                                  "ops.prim.is_sparse_csr"};
+  constexpr std::array<std::string_view, 1> yes = {"torch.is_grad_enabled"};
+  constexpr std::array<std::string_view, 11> no = {
+      "torch.is_autocast_enabled", "torch.is_autocast_cpu_enabled", "ops.prim.is_nested", "ops.prim.is_cuda",
+      "ops.prim.is_quantized", "ops.prim.is_sparse", "ops.prim.is_mkldnn", "ops.prim.is_meta", "ops.prim.is_sparse_csr",
+      // Fused operators give what the plain ones do; ONNX lacks their masks, and tensors of rows of several lengths.
+      "__torch__.torch.backends.mha.get_fastpath_enabled", "torch._nested_tensor_from_mask_left_aligned"};
   if (std::find(yes.begin(), yes.end(), path) != yes.end()) return true;
   return std::find(no.begin(), no.end(), path) != no.end() ? std::optional(false) : std::nullopt;
 }
@@ -338,6 +336,10 @@ Item Follower::call_path(const std::string& path, std::vector<NamedItem> argumen
   constexpr std::string_view constructor = ".__new__";
   if (path.starts_with("__torch__.") && path.ends_with(constructor))
     return make(std::string_view(path).substr(0, path.size() - constructor.size()));
+  if (const auto known = state_of_run(path)) return Item::of_boolean(*known);
+  // Whether a mask is causal: the mask says as much.
+  if (path == "__torch__.torch.nn.modules.transformer._detect_is_causal_mask" && arguments.size() > 1)
+    return Item::of_boolean(arguments[1].item.kind == Kind::boolean && arguments[1].item.integer != 0);
   if (path.starts_with("__torch__.")) {
     const auto function = module_.functions.find(path);
     const auto of = module_.classes.find(path);
@@ -403,7 +405,7 @@ std::optional<Item> Follower::tensor_of(const std::vector<NamedItem>& arguments,
 std::optional<Item> Follower::builtin(std::string_view path, const std::vector<NamedItem>& arguments) {
   const auto at = [&](std::size_t i) { return i < arguments.size() ? arguments[i].item : Item(); };
   if (path == "annotate" || path == "unchecked_cast" || path == "ops.prim.unchecked_cast") return at(1);
-  if (path == "uninitialized") return Item();
+  if (path == "uninitialized") return Item::of_kind(Kind::unknown);
   if (path == "torch.device" || path == "ops.prim.device") return Item::of_kind(Kind::device);
   if ((path == "torch.dict" || path == "dict") && arguments.empty()) return Item::of_items(Kind::dict, {});
   if (path == "torch.list" || path == "list") return known_result("list", items_of(arguments));
@@ -411,7 +413,7 @@ std::optional<Item> Follower::builtin(std::string_view path, const std::vector<N
   if (path == "ops.prim.data" || path == "ops.prim.unchecked_unwrap_optional" || path == "torch._unwrap_optional")
     return at(0);
   if (path == "ops.prim.type" && at(0).kind == Kind::device) return Item::of_text("cpu");
-  if (const auto known = state_of_run(path)) return Item::of_boolean(*known);
+  if (path == "ops.prim.requires_grad") return Item::of_boolean(is_stored(at(0)));
   if (path == "torch.tensor" && !arguments.empty()) return tensor_of(arguments);
   if (path == "torch.warn" || path == "torch._assert" || path == "print") return Item();
   if (path == "ops.prim.RaiseException") return refuse("the code of the model ends with an error");
@@ -446,6 +448,13 @@ std::optional<Item> Follower::builtin(std::string_view path, const std::vector<N
                    is_integer ? Kind::integer
                    : is_real  ? Kind::real
                               : Kind::boolean);
+}
+
+bool Follower::is_stored(const Item& tensor) const {
+  const auto& tensors = model_.graph.tensors;
+  return tensor.graph == &model_.graph &&
+         std::any_of(tensors.begin(), tensors.end(),
+                     [&](const foreign::Tensor& stored) { return stored.value == tensor.id; });
 }
 
 KnownTypes& Follower::types() {
