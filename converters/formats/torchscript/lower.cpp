@@ -31,6 +31,7 @@ class Lowering {
     if (follower_.fault()) return *follower_.fault();
     if (auto added = add_outputs(result); !added) return std::move(added).error();
     add_rebound();
+    if (model_.graph.outputs.empty()) return make_error("not-supported", "the module returns no tensor");
     add_metadata("source_sizes", inputs_.traced_sizes());
     add_metadata("source_inputs", inputs_.structure());
     if (is_nested(result)) add_metadata("source_outputs", structure_.text());
@@ -52,6 +53,9 @@ class Lowering {
   Result<void> add_outputs(const Item& item, int depth = 0) {
     constexpr int deepest = 100;  // a list may hold itself
     if (depth > deepest) return make_error("nesting-depth", "the module returns containers that are nested too deeply");
+    constexpr std::size_t most =
+        10'000;  // lists that hold one list twice have a number of parts that grows without bound
+    if (++parts_ > most) return make_error("memory-limit", "the module returns too many tensors");
     if (item.kind == Kind::tensor) {
       const ValueId id = follower_.writer().here(item);
       const std::string_view name = follower_.writer().keep(fmt::format("output_{}", model_.graph.outputs.size()));
@@ -95,6 +99,7 @@ class Lowering {
   Follower follower_;
   Inputs inputs_;
   containers::JsonWriter structure_;
+  std::size_t parts_ = 0;
   std::vector<ValueId> rebound_;
 };
 

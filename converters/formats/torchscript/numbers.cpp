@@ -104,7 +104,8 @@ std::optional<Item> formatted(std::span<const Item> operands) {
   for (const Item& item : operands.subspan(1)) {
     const std::size_t place = rest.find("{}");
     const bool is_text = item.kind == Kind::text, is_integer = item.kind == Kind::integer && item.is_known();
-    if (place == std::string_view::npos || (!is_text && !is_integer)) return std::nullopt;
+    constexpr std::size_t longest = 1 << 16;
+    if (place == std::string_view::npos || (!is_text && !is_integer) || text.size() > longest) return std::nullopt;
     text += rest.substr(0, place);
     text += is_text ? item.text : std::to_string(item.integer);
     rest.remove_prefix(place + 2);

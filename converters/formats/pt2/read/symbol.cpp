@@ -12,6 +12,9 @@ using foreign::Call;
 using foreign::Shape;
 using foreign::Val;
 
+/// The type of fractions, as in Python: in float32 int(90 * 0.7) is 63.
+constexpr ElementType fraction = ElementType::float64;
+
 void map_size(Call& call) {
   const Val x = call.tensor(call.has("self") ? "self" : "input");
   call.result(call.onnx.size_of(x, call.axis("dim", 0, call.rank(x))));
@@ -27,12 +30,12 @@ bool is_fraction(Call& call, std::string_view name) {
   const foreign::Argument* given = call.argument(name);
   if (!given) return false;
   if (given->as<double>()) return true;
-  return given->as<foreign::ValueId>() && call.onnx.elem(call.tensor(name)) == ElementType::float32;
+  return given->as<foreign::ValueId>() && is_floating(call.onnx.elem(call.tensor(name)));
 }
 
 Val operand(Call& call, std::string_view name, bool has_fraction) {
   if (!call.argument(name)) call.refuse(fmt::format("argument {} is missing", name));
-  if (has_fraction) return call.number(name, ElementType::float32);
+  if (has_fraction) return call.number(name, fraction);
   return call.size(name, 0);
 }
 
@@ -82,18 +85,23 @@ void map_floor_quotient(Call& call) {
 }
 
 void map_true_quotient(Call& call) {
-  const Val a = call.number("a", ElementType::float32), b = call.number("b", ElementType::float32);
+  const Val a = call.number("a", fraction), b = call.number("b", fraction);
   call.result(call.onnx.emit("Div", {a, b}));
 }
 
-void map_modulo(Call& call) { map_arithmetic(call, "Mod"); }
+void map_modulo(Call& call) {
+  const Numbers x = numbers_of(call);
+  if (!x.has_fraction) return give(call, call.onnx.emit("Mod", {x.a, x.b}));
+  const Val whole = call.onnx.emit("Floor", {call.onnx.emit("Div", {x.a, x.b})});
+  call.result(call.onnx.emit("Sub", {x.a, call.onnx.emit("Mul", {whole, x.b})}));
+}
 
 void map_power(Call& call) {
   const Numbers x = numbers_of(call);
   give(call, call.onnx.emit("Pow", {x.a, x.b}));
 }
 
-void map_negative(Call& call) { give(call, call.onnx.emit("Neg", {call.size("a", 0)})); }
+void map_negative(Call& call) { give(call, call.onnx.emit("Neg", {operand(call, "a", is_fraction(call, "a"))})); }
 
 /// Functions of one number name it x, a or number.
 std::string_view only_argument(Call& call) {
@@ -106,7 +114,7 @@ std::string_view only_argument(Call& call) {
 void map_rounded(Call& call, std::string_view op) {
   const std::string_view name = only_argument(call);
   if (!is_fraction(call, name)) return call.result(call.size(name, 0));
-  const Val rounded = call.onnx.emit(op, {call.number(name, ElementType::float32)});
+  const Val rounded = call.onnx.emit(op, {call.number(name, fraction)});
   give(call, call.onnx.cast(rounded, ElementType::int64));
 }
 
@@ -117,10 +125,10 @@ void map_ceil(Call& call) { map_rounded(call, "Ceil"); }
 void map_truncated(Call& call) {
   const std::string_view name = only_argument(call);
   if (!is_fraction(call, name)) return call.result(call.size(name, 0));
-  give(call, call.onnx.cast(call.number(name, ElementType::float32), ElementType::int64));
+  give(call, call.onnx.cast(call.number(name, fraction), ElementType::int64));
 }
 
-void map_as_float(Call& call) { call.result(call.number(only_argument(call), ElementType::float32)); }
+void map_as_float(Call& call) { call.result(call.number(only_argument(call), fraction)); }
 
 void map_compared(Call& call, std::string_view op, bool negated) {
   const Numbers x = numbers_of(call);

@@ -17,8 +17,11 @@ void map_number_to_tensor(Call& call) {
   if (const bool* constant = given ? given->as<bool>() : nullptr)
     return call.result(call.onnx.scalar(ElementType::boolean, *constant ? 1 : 0));
   const Val computed = given ? call.value_of(*given) : Val();
-  if (computed && call.onnx.elem(computed) != ElementType::int64)
-    return call.result(call.onnx.reshape(computed, std::initializer_list<std::int64_t>{}));
+  if (computed && call.onnx.elem(computed) != ElementType::int64) {
+    const bool is_fraction = call.onnx.elem(computed) == ElementType::float64;
+    const Val number = is_fraction ? call.onnx.cast(computed, ElementType::float32) : computed;
+    return call.result(call.onnx.reshape(number, std::initializer_list<std::int64_t>{}));
+  }
   const Val number = call.size("a", 0);
   if (const auto known = call.onnx.constant_integers(number); known && known->size() == 1)
     return call.result(call.onnx.scalar_integer(ElementType::int64, known->front()));
