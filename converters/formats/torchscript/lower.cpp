@@ -44,10 +44,12 @@ class Lowering {
     if (!text.empty()) model_.metadata.emplace_back(key, follower_.writer().keep(text));
   }
 
-  /// Whether results are in more than one list or tuple.
+  /// Whether results are in anything else than one tuple of tensors, which needs no telling.
   static bool is_nested(const Item& item) {
-    if (item.kind != Kind::list && item.kind != Kind::tuple) return item.kind == Kind::dict;
-    return std::any_of(item.items->begin(), item.items->end(), [](const Item& part) { return part.items != nullptr; });
+    if (item.kind == Kind::list || item.kind == Kind::dict) return true;
+    return item.kind == Kind::tuple && std::any_of(item.items->begin(), item.items->end(), [](const Item& part) {
+             return part.items != nullptr || part.kind == Kind::none;
+           });
   }
 
   Result<void> add_outputs(const Item& item, int depth = 0) {
