@@ -4,6 +4,7 @@
 
 scripts/make_torch_cases --torchscript saves them to testdata/torchscript, and REFUSED, what cannot become ONNX, to its folder refused.
 """
+import math
 from typing import Dict, List, NamedTuple, Optional, Tuple
 
 import torch
@@ -469,6 +470,64 @@ class MaskedAttention(nn.Module):
         return self.attention(x, x, x, key_padding_mask=hidden)
 
 
+class EarlyReturns(nn.Module):
+    """Branches on computed conditions that return, give tuples, or do not have what the other one has."""
+
+    def pair(self, x) -> Pair:
+        if not bool((x > 0).all()):
+            return Pair(x, x * 2)
+        return Pair(x * 3, None if x.dim() == 9 else x)
+
+    def forward(self, x):
+        first, second = self.pair(x)
+        if x.sum() > 1e3:
+            return first, first
+        assert second is not None
+        if first.max() > 100:
+            raise ValueError("too much")
+        else:
+            scale = first * 0.5
+        return scale, second
+
+
+class Ranges(nn.Module):
+    """Loops over a part of a range, over what a tensor is split into, and lists in reverse order."""
+
+    def forward(self, x):
+        y, parts = x[0] * 0, x.chunk(2, 1)
+        rows: List[torch.Tensor] = []
+        for i in range(1, x.size(0)):
+            y = y + x[i] * i
+        for i in range(4, 0, -2):
+            rows.append(parts[1][:, 0] * i)
+        for part in x.split([1, 3], 1):
+            rows.insert(1, part.sum(1))
+        rows.reverse()
+        last = rows.pop(0)
+        return y, torch.stack(rows[::-1], 1) - last.unsqueeze(1)
+
+
+class NumbersOfSizes(nn.Module):
+    """Numbers of an open size beside a tensor without axes, and their fractions, which are double."""
+
+    def forward(self, x):
+        n = x.size(0)
+        mean = x.sum() / n
+        kept = int(n * 0.7) + int(math.ceil(math.sqrt(n)))
+        return mean, torch.stack([mean, mean * n]), torch.zeros(kept, 1), torch.arange(n * 0.5)
+
+
+class EncoderWithMasks(nn.Module):
+    def __init__(self):
+        super().__init__()
+        layer = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
+        self.layers = nn.TransformerEncoder(layer, 1)
+
+    def forward(self, x):
+        causal = torch.triu(torch.full([x.size(1), x.size(1)], float("-inf")), diagonal=1)
+        return [self.layers(x, mask=causal)]
+
+
 class CellsInOpenLoop(nn.Module):
     """PyTorch's own cells, whose code asks for ranks, in a loop over an open length."""
 
@@ -539,6 +598,11 @@ def scripts():
     case("makes_containers", MakesContainers(), x, scripted=True)
     case("checks", Checks(), x, torch.tensor([1, 3, 2, 0]), scripted=True)
     case("cells_in_open_loop", CellsInOpenLoop(), torch.randn(5, 2, 4), scripted=True)
+    case("early_returns", EarlyReturns(), x, scripted=True)
+    case("early_returns_not", EarlyReturns(), x.abs(), scripted=True)
+    case("ranges", Ranges(), x, scripted=True)
+    case("numbers_of_sizes", NumbersOfSizes(), torch.randn(90, 2), scripted=True)
+    case("encoder_with_masks", EncoderWithMasks(), torch.randn(2, 5, 8), scripted=True)
     case("masked_attention", MaskedAttention(), torch.randn(2, 5, 8), torch.tensor([[False] * 4 + [True], [False] * 5]), scripted=True)
 
 

@@ -63,17 +63,25 @@ void Follower::note_read(const Item& item) {
   }
 }
 
-/// `list[i] = x` and `dictionary[key] = x`.
+/// What changes a list or a dictionary in place, other than by appending.
 std::optional<Item> Follower::replace(std::string_view name, const Items& items) {
-  if (name != "_set_item" || items.size() != 3) return std::nullopt;
+  const bool sets = name == "_set_item" && items.size() == 3;
+  if ((!sets && !changes_list(name)) || items.empty()) return std::nullopt;
   const Item& container = items[0];
-  if (container.kind != Kind::list && container.kind != Kind::dict) return std::nullopt;
+  if (container.kind != Kind::list && (container.kind != Kind::dict || !sets)) return std::nullopt;
   if (stored_lists_.contains(container.items)) return refuse("the model changes a list that is an attribute");
   for (const Inside& inside : insides_)
     if (inside.outer.contains(container.items.get()))
       return refuse("a branch or loop that only a run decides changes an item of a list");
+  if (!sets) {
+    kept(container);
+    auto changed = changed_list(name, items);
+    return changed
+               ? *std::move(changed)
+               : refuse(fmt::format("an operand of {} is not known, or lies beyond the ends of the list", quote(name)));
+  }
   if (!set_item(kept(container), items[1], items[2]))
-    return refuse("an item of a list changes whose place only a run can tell");
+    return refuse("an item of a list changes whose place is not known, or lies beyond its ends");
   return container;
 }
 

@@ -438,7 +438,13 @@ std::optional<Item> Follower::builtin(std::string_view path, const std::vector<N
     return is_integer ? Item::of_integer(static_cast<std::int64_t>(from.as_real()))
            : is_real  ? Item::of_real(from.as_real())
                       : Item::of_boolean(from.as_real() != 0);
-  if (from.kind == Kind::integer && is_integer) return from;
+  if (from.kind == (is_integer ? Kind::integer : Kind::real) && !is_boolean) return from;
+  if (from.is_number() && from.kind != Kind::boolean && !is_boolean) {  // not by way of a tensor, which is float32
+    std::vector<Argument> given;
+    given.push_back(writer_.argument("a", from));
+    return writer_.node(is_integer ? "math.trunc" : "sym_float", std::move(given),
+                        is_integer ? Kind::integer : Kind::real);
+  }
   const auto made_of = numbers_.find({from.graph, from.id});
   if (made_of != numbers_.end() && is_integer && made_of->second.kind == Kind::integer) return made_of->second;
   return converted(is_integer ? "prim.Int.Tensor"
@@ -518,7 +524,7 @@ Item Follower::aten(std::string_view name, std::vector<NamedItem> arguments) {
   if (auto typed = of_type(name, items)) return *std::move(typed);
   if (auto known = known_result(name, items)) return *std::move(known);
   if (name == "format") return Item::of_kind(Kind::unknown);  // the text of a message, which nothing shows
-  if (name == "requires_grad_" && !items.empty()) return items[0];
+  if ((name == "requires_grad_" || name == "cpu" || name == "cuda") && !items.empty()) return items[0];
   if (auto compared = compared_lists(name, items)) return *std::move(compared);
   if (auto computed = of_booleans(name, items)) return *std::move(computed);
   if (auto computed = of_range(name, items)) return *std::move(computed);
@@ -530,7 +536,9 @@ Item Follower::aten(std::string_view name, std::vector<NamedItem> arguments) {
     for (std::size_t i = 0; i < items.size(); ++i) given.push_back(writer_.argument(i == 0 ? "a" : "b", items[i]));
     const bool has_real =
         std::any_of(items.begin(), items.end(), [](const Item& item) { return item.kind == Kind::real; });
-    const Kind kind = is_comparison ? Kind::boolean : has_real || name == "div" ? Kind::real : Kind::integer;
+    const bool is_rounded = name == "floor" || name == "ceil";
+    const bool is_real = has_real || name == "div" || name == "sqrt" || name == "exp" || name == "log";
+    const Kind kind = is_comparison ? Kind::boolean : is_real && !is_rounded ? Kind::real : Kind::integer;
     return writer_.node(of_numbers, std::move(given), kind);
   }
   if (name == "__getitem__" || name == "len" || name == "__contains__" || name == "dim" || name == "keys" ||

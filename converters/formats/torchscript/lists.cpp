@@ -61,19 +61,24 @@ std::optional<Item> contained(const Item& list, const Item& wanted) {
   return Item::of_boolean(false);
 }
 
-/// list[start:end:step] with a positive step; absent bounds are None.
+/// list[start:end:step]; absent bounds are None.
 std::optional<Item> sliced(std::span<const Item> operands) {
   const Items& items = *operands[0].items;
   const auto size = static_cast<std::int64_t>(items.size());
-  std::int64_t bounds[] = {0, size, 1};
+  const bool is_backwards = operands.size() > 3 && operands[3].kind == Kind::integer && operands[3].integer < 0;
+  const std::int64_t lowest = is_backwards ? -1 : 0, highest = is_backwards ? size - 1 : size;
+  std::int64_t bounds[] = {is_backwards ? highest : lowest, is_backwards ? lowest : highest, 1};
   for (std::size_t i = 1; i < operands.size() && i <= 3; ++i) {
     if (operands[i].kind == Kind::none) continue;
     if (operands[i].kind != Kind::integer || !operands[i].is_known()) return std::nullopt;
     const std::int64_t given = operands[i].integer;
-    bounds[i - 1] = i == 3 ? given : std::clamp<std::int64_t>(given < 0 ? given + size : given, 0, size);
+    bounds[i - 1] = i == 3 ? given : std::clamp<std::int64_t>(given < 0 ? given + size : given, lowest, highest);
   }
-  if (bounds[2] < 1) return std::nullopt;
+  if (bounds[2] == 0) return std::nullopt;
   Items part;
+  if (is_backwards)
+    for (std::int64_t i = bounds[0]; i > bounds[1]; i += std::max(bounds[2], -size - 1))
+      part.push_back(items[static_cast<std::size_t>(i)]);
   for (std::int64_t i = bounds[0]; i < bounds[1]; i += std::min(bounds[2], size))
     part.push_back(items[static_cast<std::size_t>(i)]);
   return Item::of_items(operands[0].kind, std::move(part));
@@ -162,6 +167,32 @@ std::optional<Item> list_result(std::string_view op, std::span<const Item> opera
   if (!is_sequence(list)) return std::nullopt;
   if (operands[1].kind == list.kind) return of_two_lists(op, list, operands[1]);
   return op == "mul" ? repeated(list, operands[1]) : std::nullopt;
+}
+
+std::optional<Item> changed_list(std::string_view op, std::span<const Item> operands) {
+  Items& items = *operands[0].items;
+  const auto at = [&](std::size_t operand, std::int64_t fallback) {
+    return place_of(items, operand < operands.size() ? operands[operand] : Item::of_integer(fallback));
+  };
+  if (op == "reverse") {
+    std::reverse(items.begin(), items.end());
+  } else if (op == "clear") {
+    items.clear();
+  } else if (op == "pop") {
+    const auto place = at(1, -1);
+    if (!place) return std::nullopt;
+    Item taken = items[*place];
+    items.erase(items.begin() + static_cast<std::ptrdiff_t>(*place));
+    return taken;
+  } else if (op == "insert" && operands.size() == 3 && operands[1].kind == Kind::integer && operands[1].is_known()) {
+    const auto size = static_cast<std::int64_t>(items.size());
+    const std::int64_t given = operands[1].integer < 0 ? operands[1].integer + size : operands[1].integer;
+    if (items.size() >= most_items) return std::nullopt;
+    items.insert(items.begin() + static_cast<std::ptrdiff_t>(std::clamp<std::int64_t>(given, 0, size)), operands[2]);
+  } else {
+    return std::nullopt;
+  }
+  return operands[0];
 }
 
 bool set_item(const Item& container, const Item& key, const Item& value) {

@@ -133,7 +133,7 @@ std::optional<Item> known_result(std::string_view op, std::span<const Item> oper
 }
 
 std::string_view number_operator(std::string_view op) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 17> operators = {{
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 23> operators = {{
       {"add", "_operator.add"},
       {"sub", "_operator.sub"},
       {"mul", "_operator.mul"},
@@ -149,6 +149,12 @@ std::string_view number_operator(std::string_view op) {
       {"gt", "_operator.gt"},
       {"ge", "_operator.ge"},
       {"pow", "_operator.pow"},
+      {"abs", "_operator.abs"},
+      {"floor", "math.floor"},
+      {"ceil", "math.ceil"},
+      {"sqrt", "math.sqrt"},
+      {"exp", "math.exp"},
+      {"log", "math.log"},
       {"min", "torch.sym_min"},
       {"max", "torch.sym_max"},
   }};

@@ -72,7 +72,8 @@ void map_scalar_tensor(Call& call) {
 
 bool is_whole(Call& call, std::string_view name) {
   const foreign::Argument* given = call.argument(name);
-  return !given || given->is_none() || given->as<std::int64_t>() || given->as<foreign::ValueId>();
+  if (given && given->as<foreign::ValueId>()) return !is_floating(call.onnx.elem(call.tensor(name)));
+  return !given || given->is_none() || given->as<std::int64_t>();
 }
 
 /// The numbers of a range whose ends are constants, if they are few.
@@ -97,6 +98,15 @@ void map_arange(Call& call) {
   const bool counts = is_whole(call, "start") && is_whole(call, "end") && is_whole(call, "step");
   const ElementType type = created_type(call, counts ? ElementType::int64 : ElementType::float32);
   if (!counts) {
+    // Numbers that a run computes are vectors of one, in double, in which PyTorch counts.
+    const auto bound = [&](std::string_view name, double fallback) {
+      const Val number = call.number(name, ElementType::float64, fallback);
+      return onnx.rank(number) == 1 ? onnx.squeeze(number, {0}) : number;
+    };
+    const bool is_computed = std::any_of(call.node.arguments.begin(), call.node.arguments.end(),
+                                         [](const foreign::Argument& item) { return item.as<foreign::ValueId>(); });
+    if (is_computed)
+      return call.result(onnx.cast(onnx.emit("Range", {bound("start", 0), bound("end", 0), bound("step", 1)}), type));
     const Val range =
         onnx.emit("Range", {call.number("start", type), call.number("end", type), call.number("step", type, 1)});
     return call.result(range);

@@ -121,6 +121,17 @@ void map_rounded(Call& call, std::string_view op) {
 void map_floor(Call& call) { map_rounded(call, "Floor"); }
 void map_ceil(Call& call) { map_rounded(call, "Ceil"); }
 
+void map_function(Call& call, std::string_view op) {
+  call.result(call.onnx.emit(op, {call.number(only_argument(call), fraction)}));
+}
+void map_root(Call& call) { map_function(call, "Sqrt"); }
+void map_exponential(Call& call) { map_function(call, "Exp"); }
+void map_logarithm(Call& call) { map_function(call, "Log"); }
+void map_absolute(Call& call) {
+  const std::string_view name = only_argument(call);
+  give(call, call.onnx.emit("Abs", {operand(call, name, is_fraction(call, name))}));
+}
+
 /// Towards zero, as Cast does.
 void map_truncated(Call& call) {
   const std::string_view name = only_argument(call);
@@ -167,6 +178,10 @@ void register_symbol(Mappings& mappings) {
   mappings.add("_operator.neg", map_negative);
   mappings.add("math.floor", map_floor);
   mappings.add("math.trunc", map_truncated);
+  mappings.add("math.sqrt", map_root);
+  mappings.add("math.exp", map_exponential);
+  mappings.add("math.log", map_logarithm);
+  mappings.add("_operator.abs", map_absolute);
   mappings.add("math.ceil", map_ceil);
   mappings.add({"sym_min", "torch.sym_min", "sym_min.default"}, map_smaller);
   mappings.add({"sym_max", "torch.sym_max", "sym_max.default"}, map_larger);

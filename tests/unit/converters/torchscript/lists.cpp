@@ -2,6 +2,7 @@
 
 #include <array>
 #include <limits>
+#include <vector>
 
 #include "converters/formats/torchscript/lists.h"
 #include "converters/formats/torchscript/numbers.h"
@@ -47,7 +48,11 @@ TEST_CASE("TorchScript: slices of lists are those of Python") {
   constexpr auto most = std::numeric_limits<std::int64_t>::max();
   CHECK(content(result("slice", list, integer(1), integer(most), integer(most))) == Integers{6});
   CHECK_FALSE(result("slice", list, integer(0), integer(4), integer(0)));
-  CHECK_FALSE(result("slice", list, integer(0), integer(4), integer(-1)));
+  CHECK(content(result("slice", list, Item(), Item(), integer(-1))) == Integers{8, 7, 6, 5});
+  CHECK(content(result("slice", list, integer(2), integer(0), integer(-1))) == Integers{7, 6});
+  CHECK(content(result("slice", list, integer(-1), integer(-9), integer(-3))) == Integers{8, 5});
+  CHECK(content(result("slice", list, Item(), Item(), integer(std::numeric_limits<std::int64_t>::min()))) ==
+        Integers{8});
 }
 
 TEST_CASE("TorchScript: items are found from both ends, and nowhere beyond") {
@@ -64,6 +69,25 @@ TEST_CASE("TorchScript: items are found from both ends, and nowhere beyond") {
   CHECK(result("min", list)->integer == 5);
   CHECK(content(result("mul", list, integer(2))) == Integers{5, 6, 9, 5, 6, 9});
   CHECK_FALSE(result("mul", list, integer(std::numeric_limits<std::int64_t>::max())));
+}
+
+TEST_CASE("TorchScript: lists change in place as in Python") {
+  const Item list = integers({5, 6, 7});
+  const auto change = [&](std::string_view op, const Items& others) {
+    Items operands = {list};
+    operands.insert(operands.end(), others.begin(), others.end());
+    return torchscript::changed_list(op, operands);
+  };
+  CHECK(change("pop", {})->integer == 7);
+  CHECK(change("insert", {integer(0), integer(4)}));
+  CHECK(change("insert", {integer(99), integer(9)}));
+  CHECK(content(list) == Integers{4, 5, 6, 9});
+  CHECK(change("reverse", {}));
+  CHECK(change("pop", {integer(1)})->integer == 6);
+  CHECK_FALSE(change("pop", {integer(3)}));
+  CHECK(content(list) == Integers{9, 5, 4});
+  CHECK(change("clear", {}));
+  CHECK_FALSE(change("pop", {}));
 }
 
 TEST_CASE("TorchScript: a dictionary keeps a key once") {
