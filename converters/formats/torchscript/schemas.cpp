@@ -670,6 +670,7 @@ constexpr std::string_view schema_lines[] = {
     "swapaxes_.default(self:T,axis0:I,axis1:I)T",
     "swapdims.default(self:T,dim0:I,dim1:I)T",
     "swapdims_.default(self:T,dim0:I,dim1:I)T",
+    "sym_numel.default(self:T)I",
     "sym_size.int(self:T,dim:I)I",
     "sym_size.default(self:T)I[]",
     "t.default(self:T)T",
