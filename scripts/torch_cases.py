@@ -116,6 +116,7 @@ def activations():
                  "mish", "logsigmoid", "gelu"):
         case(name, getattr(F, name), real(3, 7) * 4)
     case("gelu_tanh", lambda x: F.gelu(x, approximate="tanh"), real(3, 7) * 4)
+    case("rrelu", F.rrelu, real(3, 7) * 4)
     case("glu", lambda x: F.glu(x, 1), real(3, 6))
     case("prelu", F.prelu, real(2, 3, 4), real(3))
     case("softmax", lambda x: x.softmax(-1), real(3, 4))
@@ -128,6 +129,9 @@ def products():
     case("linear", F.linear, real(3, 4), real(5, 4), real(5))
     case("linear_deep", F.linear, real(2, 3, 4), real(5, 4), real(5))
     case("linear_without_bias", F.linear, real(2, 3, 4), real(5, 4))
+    for name, axes, shapes in (("1", 1, ((2, 3, 4), (4, 5))), ("turned", ([1], [1]), ((3, 4), (5, 4))), ("2", 2, ((2, 3, 4), (3, 4, 5))),
+                               ("apart", ([0, 2], [2, 0]), ((2, 3, 4), (4, 5, 2))), ("0", 0, ((2, 3), (4,))), ("all", 2, ((2, 3), (2, 3)))):
+        case(f"tensordot_{name}", lambda x, y, d=axes: torch.tensordot(x, y, d), real(*shapes[0]), real(*shapes[1]))
     case("mm", torch.mm, real(3, 4), real(4, 5))
     case("bmm", torch.bmm, real(2, 3, 4), real(2, 4, 5))
     case("matmul_broadcast", torch.matmul, real(2, 3, 4), real(4))
@@ -179,6 +183,11 @@ def convolutions():
     case("adaptive_avg_pool2d_even", lambda x: F.adaptive_avg_pool2d(x, (2, 4)), real(2, 3, 6, 8))
     case("adaptive_avg_pool2d_uneven", lambda x: F.adaptive_avg_pool2d(x, (3, 5)), real(2, 3, 7, 9))
     case("adaptive_max_pool2d", lambda x: F.adaptive_max_pool2d(x, (3, 4)), real(2, 3, 6, 8))
+    case("adaptive_max_pool2d_indices", lambda x: F.adaptive_max_pool2d(x, (3, 4), return_indices=True), real(2, 3, 6, 8))
+    case("adaptive_max_pool2d_uneven", lambda x: F.adaptive_max_pool2d(x, (3, 5), return_indices=True), real(2, 3, 7, 9).round())
+    case("adaptive_max_pool1d_uneven", lambda x: F.adaptive_max_pool1d(x, 4, return_indices=True), real(3, 7))
+    case("adaptive_max_pool2d_one", lambda x: F.adaptive_max_pool2d(x, 1, return_indices=True), real(2, 3, 5, 6), dynamic={0: {2: "h", 3: "w"}})
+    case("adaptive_max_pool3d", lambda x: F.adaptive_max_pool3d(x, (2, 3, 1), return_indices=True), real(1, 2, 5, 4, 3))
 
 
 def normalizations():
@@ -362,6 +371,12 @@ def rearrangements():
     for padding in ("zeros", "border", "reflection"):
         case(f"grid_sample_{padding}", lambda x, g, p=padding: F.grid_sample(x, g, padding_mode=p, align_corners=False), x, grid)
     case("grid_sample_aligned", lambda x, g: F.grid_sample(x, g, align_corners=True), x, grid)
+    blocks = {"dilation": (1, 2), "padding": (1, 0), "stride": (2, 1)}
+    case("unfold_image", lambda x: F.unfold(x, (3, 2), **blocks), x)
+    case("unfold_image_without_batch", lambda x: F.unfold(x, 2), real(3, 4, 5))
+    case("unfold_image_open", lambda x: F.unfold(x, (3, 2), padding=1), x, dynamic={0: {0: "n", 2: "h", 3: "w"}})
+    case("fold_image", lambda x: F.fold(x, (5, 6), (3, 2), **blocks), real(2, 18, 12))
+    case("fold_image_without_batch", lambda x: F.fold(x, (4, 5), 2), real(12, 12))
     case("weight_norm", lambda v, g: torch._weight_norm(v, g, 0), real(4, 3, 2), positive(4, 1, 1))
 
 
@@ -405,7 +420,38 @@ def losses():
          torch.rand(3, 4), positive(4))
     case("soft_margin_loss", F.soft_margin_loss, x, y.sign())
     case("kl_div", lambda x, y: F.kl_div(x, y, reduction="sum"), x, F.relu(y))
+    logits, pixels, classes = real(3, 4), real(2, 4, 3), torch.tensor([2, -100, 0])
+    places, weight = whole(2, 3, low=0, high=4), positive(4)
+    soft = torch.rand(3, 4)
+    case("cross_entropy", F.cross_entropy, logits, classes)
+    for reduction in ("none", "sum", "mean"):
+        case(f"cross_entropy_weighted_{reduction}", lambda x, t, w, r=reduction: F.cross_entropy(x, t, w, reduction=r, ignore_index=1),
+             pixels, places, weight)
+        case(f"cross_entropy_smooth_{reduction}",
+             lambda x, t, w, r=reduction: (F.cross_entropy(x, t, w, reduction=r, ignore_index=1, label_smoothing=0.2),
+                                           F.cross_entropy(x, t, reduction=r, label_smoothing=0.1)), pixels, places, weight)
+        case(f"cross_entropy_soft_{reduction}",
+             lambda x, t, w, r=reduction: (F.cross_entropy(x, t, w, reduction=r, label_smoothing=0.2), F.cross_entropy(x, t, reduction=r)),
+             logits, soft, weight)
+        case(f"nll_loss_{reduction}", lambda x, t, w, r=reduction: F.nll_loss(x.log_softmax(1), t, w, reduction=r, ignore_index=2), pixels,
+             places, weight)
+    case("cross_entropy_without_batch", lambda x, t, s: (F.cross_entropy(x, t, reduction="none"), F.cross_entropy(x, s, reduction="none")),
+         real(4), torch.tensor(2), torch.rand(4))
+    case("nll_loss_without_batch", lambda x, t, w: F.nll_loss(x, t, w), real(4), torch.tensor(2), weight)
+    counts = whole(3, 4, low=0, high=5).float()
+    case("poisson_nll_loss", F.poisson_nll_loss, x, counts)
+    case("poisson_nll_loss_full", lambda x, y: F.poisson_nll_loss(x, y, log_input=False, full=True, reduction="sum"), positive(3, 4), counts)
     case("kl_div_log_target", lambda x, y: F.kl_div(x, y, reduction="batchmean", log_target=True), x, y)
+
+
+def distances():
+    x, y = real(3, 4, 2), real(3, 4, 2)
+    case("cosine_similarity", lambda x, y: (F.cosine_similarity(x, y), F.cosine_similarity(x, y, dim=-1)), x, y)
+    case("cosine_similarity_broadcast", lambda x, y: F.cosine_similarity(x, y, dim=-2), x, real(1, 2))
+    case("cosine_similarity_of_zeros", lambda x, y: F.cosine_similarity(x * 0, y, eps=0.5), x, y)
+    for name, order in (("1", 1), ("2", 2), ("broken", 3.5), ("infinite", float("inf"))):
+        case(f"pairwise_distance_{name}", lambda x, y, p=order: F.pairwise_distance(x, y, p, keepdim=p == 1), x, y)
+    case("pairwise_distance_broadcast", F.pairwise_distance, x, real(2))
 
 
 def diagonals():
@@ -505,6 +551,22 @@ def recurrence():
         case(name, torch.nn.GRU(3, 4, **options), real(5, 2, 3))
 
 
+    for name, options in (("rnn", {}), ("rnn_relu_two_ways", {"nonlinearity": "relu", "bidirectional": True, "num_layers": 2}),
+                          ("rnn_batch_first", {"batch_first": True, "bias": False})):
+        case(name, torch.nn.RNN(3, 4, **options), real(5, 2, 3))
+
+
+def bags():
+    indices, table = whole(3, 4, low=0, high=6), real(6, 3)
+    for mode in ("sum", "mean", "max"):
+        case(f"embedding_bag_{mode}", lambda i, w, m=mode: F.embedding_bag(i, w, mode=m), indices, table)
+        case(f"embedding_bag_offsets_{mode}", lambda i, o, w, m=mode: (F.embedding_bag(i, w, o, mode=m, padding_idx=-2),
+                                                                       F.embedding_bag(i, w, o, mode=m, include_last_offset=True)),
+             torch.tensor([3, 0, 4, 4, 4, 5, 1]), torch.tensor([0, 2, 2, 5, 7]), table)
+    case("embedding_bag_weights", lambda i, w, v: F.embedding_bag(i, w, mode="sum", per_sample_weights=v), indices, table, real(3, 4))
+    case("embedding_bag_open", lambda i, w: F.embedding_bag(i, w), indices, table, dynamic={0: {0: "n"}})
+
+
 def conversions():
     case("to", lambda x: x.to(torch.int32), real(3, 4) * 5)
     case("to_half", lambda x: x.half() * 2, real(3, 4))
@@ -562,8 +624,8 @@ change("input", ChangedInput(), real(3), real(3))
 change("batch_norm", torch.nn.BatchNorm2d(3), real(2, 3, 4, 4))
 
 for family in (control_flow, binary, unary, activations, products, convolutions, normalizations, reductions, views, strided_views, slices, creation,
-               indexing, rearrangements, compositions, losses, diagonals, stacks, more_products, views_then_writes, recurrence,
-               conversions):
+               indexing, rearrangements, compositions, losses, distances, diagonals, stacks, more_products, views_then_writes, recurrence,
+               bags, conversions):
     family()
 
 torch_overload_cases.add_to(case)

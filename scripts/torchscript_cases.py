@@ -82,6 +82,7 @@ def traces():
     case("tied", Tied(), torch.randn(3, 4))
     case("lstm", States(nn.LSTM), torch.randn(2, 5, 4))
     case("gru", States(nn.GRU), torch.randn(2, 5, 4))
+    case("rnn", States(nn.RNN), torch.randn(2, 5, 4))
     case("attention", Attention(), torch.randn(2, 5, 8))
     case("encoder_layer", nn.TransformerEncoderLayer(8, 2, 16, batch_first=True), torch.randn(2, 5, 8))
     case("encoder_layer_norm_first", nn.TransformerEncoderLayer(8, 2, 16, activation="gelu", batch_first=True, norm_first=True), torch.randn(2, 5, 8))
@@ -606,8 +607,36 @@ def scripts():
     case("masked_attention", MaskedAttention(), torch.randn(2, 5, 8), torch.tensor([[False] * 4 + [True], [False] * 5]), scripted=True)
 
 
+class Losses(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.smooth = nn.CrossEntropyLoss(label_smoothing=0.1)
+        self.weighted = nn.NLLLoss(torch.tensor([0.5, 1.0, 2.0, 1.5]), reduction="sum")
+
+    def forward(self, x, classes):
+        return self.smooth(x, classes), self.weighted(x.log_softmax(1), classes)
+
+
+class BlocksAndBack(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.apart, self.together = nn.Unfold(3, padding=1), nn.Fold((6, 8), 3, padding=1)
+        self.pool = nn.AdaptiveMaxPool2d((4, 3), return_indices=True)
+
+    def forward(self, x):
+        values, places = self.pool(self.together(self.apart(x)))
+        return values, places
+
+
+def modules_with_own_operators():
+    case("losses_scripted", Losses(), torch.randn(3, 4), torch.tensor([2, -100, 0]), scripted=True)
+    case("blocks_and_back", BlocksAndBack(), torch.randn(2, 3, 6, 8), scripted=True)
+    case("embedding_bag_scripted", nn.EmbeddingBag(6, 3, mode="max", padding_idx=2), torch.tensor([[0, 2, 5], [2, 2, 2]]), scripted=True)
+
+
 torch.manual_seed(0)
 with torch.no_grad():
     traces()
     scripts()
     refused()
+    modules_with_own_operators()

@@ -54,6 +54,14 @@ void map_leaky_relu(Call& call) {
   call.result(call.onnx.emit("LeakyRelu", {call.tensor("self")}, {{"alpha", slope}}));
 }
 
+/// Outside of training the slope is the middle of those that are drawn.
+void map_random_leaky_relu(Call& call) {
+  if (call.flag("training", false))
+    return call.refuse("it draws random numbers", "call eval() on the module before exporting it");
+  const double middle = (call.real("lower", 1.0 / 8) + call.real("upper", 1.0 / 3)) / 2;
+  call.result(call.onnx.emit("LeakyRelu", {call.tensor("self")}, {{"alpha", static_cast<float>(middle)}}));
+}
+
 /// scale * (x > 0 ? x : alpha * (exp(x * input_scale) - 1)); run_decompositions() makes a scaled one of SELU.
 void map_elu(Call& call) {
   auto& onnx = call.onnx;
@@ -149,6 +157,7 @@ void register_activation(Mappings& mappings) {
   mappings.add("aten.hardswish.default", map_hardswish);
   mappings.add("aten.hardsigmoid.default", map_hardsigmoid);
   mappings.add("aten.leaky_relu.default", map_leaky_relu);
+  mappings.add("aten.rrelu.default", map_random_leaky_relu);
   mappings.add("aten.elu.default", map_elu);
   mappings.add("aten.selu.default", map_selu);
   mappings.add("aten.celu.default", map_celu);

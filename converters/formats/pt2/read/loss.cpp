@@ -1,5 +1,8 @@
 // Losses: element by element, then all of them, their mean or their sum.
+#include <numbers>
+
 #include "converters/formats/pt2/mappings.h"
+#include "converters/formats/pt2/promotion.h"
 
 namespace onnxkit::pt2 {
 namespace {
@@ -85,6 +88,32 @@ void map_divergence(Call& call) {
   give_reduced(call, onnx.emit("Sub", {entropy, onnx.emit("Mul", {target, x})}));
 }
 
+/// exp(x) - target x, or x - target log(x + eps); the full loss has Stirling's approximation of log(target!) where that is above 0.
+void map_poisson(Call& call) {
+  auto& onnx = call.onnx;
+  const Operands pair = operands_of(call, "input", "target");
+  const Val x = pair.a, target = pair.b;
+  const ElementType type = pair.type;
+  if (!is_floating(type)) return call.refuse("a loss of integers");
+  const auto logarithm = [&](Val value) { return onnx.emit("Log", {value}); };
+  Val loss;
+  if (call.flag("log_input", true)) {
+    loss = onnx.emit("Sub", {onnx.emit("Exp", {x}), onnx.emit("Mul", {target, x})});
+  } else {
+    const Val more = onnx.emit("Add", {x, onnx.scalar(type, call.real("eps", 1e-8))});
+    loss = onnx.emit("Sub", {x, onnx.emit("Mul", {target, logarithm(more)})});
+  }
+  if (call.flag("full", false)) {
+    const Val turn = onnx.scalar(type, 2 * std::numbers::pi), half = onnx.scalar(type, 0.5);
+    const Val own = onnx.emit("Sub", {onnx.emit("Mul", {target, logarithm(target)}), target});
+    const Val root = onnx.emit("Mul", {half, logarithm(onnx.emit("Mul", {turn, target}))});
+    const Val is_small = onnx.emit("LessOrEqual", {target, onnx.scalar(type, 1)});
+    const Val added = onnx.emit("Where", {is_small, onnx.scalar(type, 0), onnx.emit("Add", {own, root})});
+    loss = onnx.emit("Add", {loss, added});
+  }
+  give_reduced(call, loss);
+}
+
 }  // namespace
 
 void register_loss(Mappings& mappings);
@@ -97,6 +126,7 @@ void register_loss(Mappings& mappings) {
   mappings.add("aten.binary_cross_entropy_with_logits.default", map_cross_entropy_of_logits);
   mappings.add("aten.soft_margin_loss.default", map_soft_margin);
   mappings.add("aten.kl_div.default", map_divergence);
+  mappings.add("aten.poisson_nll_loss.default", map_poisson);
 }
 
 }  // namespace onnxkit::pt2

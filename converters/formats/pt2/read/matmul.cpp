@@ -93,6 +93,35 @@ void map_einsum(Call& call) {
   call.result(call.onnx.emit("Einsum", call.tensors("tensors"), {{"equation", equation}}));
 }
 
+/// Sums over pairs of axes: a product of matrices, or an Einsum with a letter for each axis.
+void map_tensordot(Call& call) {
+  auto& onnx = call.onnx;
+  const Val a = call.tensor("self"), b = call.tensor("other");
+  const std::size_t rank_a = call.rank(a), rank_b = call.rank(b);
+  const std::vector<std::int64_t> of_a = call.integers("dims_self"), of_b = call.integers("dims_other");
+  if (of_a.size() != of_b.size()) return call.refuse("both operands have as many axes that are summed");
+  if (rank_a + rank_b > 26) return call.refuse("there are too many axes");
+  std::string letters_a(rank_a, ' '), letters_b(rank_b, ' ');
+  char next = 'a';
+  for (std::size_t i = 0; i < of_a.size(); ++i) {
+    const auto axis_a = static_cast<std::size_t>(of_a[i] < 0 ? of_a[i] + static_cast<std::int64_t>(rank_a) : of_a[i]);
+    const auto axis_b = static_cast<std::size_t>(of_b[i] < 0 ? of_b[i] + static_cast<std::int64_t>(rank_b) : of_b[i]);
+    if (axis_a >= rank_a || axis_b >= rank_b || letters_a[axis_a] != ' ' || letters_b[axis_b] != ' ')
+      return call.refuse("an axis that is not there, or twice");
+    const auto size_a = onnx.size(a, axis_a), size_b = onnx.size(b, axis_b);
+    if (size_a && size_b && *size_a != *size_b)
+      return call.refuse("an axis of one element is summed with a longer one");
+    letters_a[axis_a] = letters_b[axis_b] = next++;
+    if (of_a.size() == 1 && axis_a + 1 == rank_a && rank_b == 2)
+      return call.result(onnx.emit("MatMul", {a, axis_b == 0 ? b : onnx.transpose(b, {1, 0})}));
+  }
+  std::string result;
+  for (std::string* letters : {&letters_a, &letters_b})
+    for (char& letter : *letters)
+      if (letter == ' ') result += letter = next++;
+  call.result(onnx.emit("Einsum", {a, b}, {{"equation", letters_a + "," + letters_b + "->" + result}}));
+}
+
 }  // namespace
 
 void register_matmul(Mappings& mappings);
@@ -110,6 +139,7 @@ void register_matmul(Mappings& mappings) {
   mappings.add("aten.linalg_vecdot.default", map_vecdot);
   mappings.add({"aten.linalg_det.default", "aten.det.default"}, map_determinant);
   mappings.add("aten.einsum.default", map_einsum);
+  mappings.add("aten.tensordot.default", map_tensordot);
 }
 
 }  // namespace onnxkit::pt2

@@ -43,6 +43,21 @@ Val with_batch(Call& call, Val x) {
   return call.rank(x) == spatial + 1 ? call.onnx.unsqueeze(x, {0}) : x;
 }
 
+/// The maxima, and their places when the node gives them.
+std::vector<Val> max_pooled(Call& call, Val input, std::size_t spatial, const std::vector<ir::Attr>& attributes) {
+  auto& onnx = call.onnx;
+  const bool gives_indices = call.node.outputs.size() > 1;
+  std::vector<Val> results = onnx.emit_many(gives_indices ? 2 : 1, "MaxPool", {input}, attributes);
+  if (gives_indices) {
+    // ONNX counts positions through all planes, PyTorch within each: Mod takes the planes away.
+    Val plane = onnx.size_of(input, 2);
+    for (std::size_t axis = 1; axis < spatial; ++axis)
+      plane = onnx.emit("Mul", {plane, onnx.size_of(input, static_cast<std::int64_t>(axis) + 2)});
+    results[1] = onnx.emit("Mod", {results[1], plane});
+  }
+  return results;
+}
+
 template <std::size_t spatial>
 void map_max_pool(Call& call) {
   auto& onnx = call.onnx;
@@ -54,15 +69,7 @@ void map_max_pool(Call& call) {
                                             {"pads", window.pads},
                                             {"dilations", window.dilations},
                                             {"ceil_mode", window.ceil_mode}};
-  const bool gives_indices = call.node.outputs.size() > 1;
-  std::vector<Val> results = onnx.emit_many(gives_indices ? 2 : 1, "MaxPool", {input}, attributes);
-  if (gives_indices) {
-    // ONNX counts positions through all planes, PyTorch within each: Mod takes the planes away.
-    Val plane = onnx.size_of(input, 2);
-    for (std::size_t axis = 1; axis < spatial; ++axis)
-      plane = onnx.emit("Mul", {plane, onnx.size_of(input, static_cast<std::int64_t>(axis) + 2)});
-    results[1] = onnx.emit("Mod", {results[1], plane});
-  }
+  std::vector<Val> results = max_pooled(call, input, spatial, attributes);
   if (!(input == x))
     for (Val& result : results) result = onnx.squeeze(result, {0});
   call.results(results);
@@ -144,23 +151,105 @@ void map_adaptive_average_pool(Call& call) {
   call.result(call.rank(x) == spatial + 1 ? onnx.squeeze(result, {0}) : result);
 }
 
+/// The elements of each window behind each other, by their place in the plane; shorter rows and windows repeat their last.
+struct WindowPlaces {
+  std::vector<std::int64_t> places;
+  std::int64_t windows = 1, elements = 1;
+};
+
+/// From floor(i n / m) to ceil((i + 1) n / m) along each axis; nullopt when there are too many.
+std::optional<WindowPlaces> adaptive_places(const std::vector<std::int64_t>& sizes,
+                                            const std::vector<std::int64_t>& wanted) {
+  constexpr std::int64_t most_elements = 1 << 20;
+  WindowPlaces all;
+  all.places = {0};
+  for (std::size_t axis = 0; axis < sizes.size(); ++axis) {
+    const std::int64_t size = sizes[axis], count = wanted[axis];
+    if (size < 1 || count < 1 || size > most_elements || count > most_elements) return std::nullopt;
+    const auto begin = [&](std::int64_t i) { return i * size / count; };
+    const auto end = [&](std::int64_t i) { return ((i + 1) * size + count - 1) / count; };
+    std::int64_t longest = 1;
+    for (std::int64_t i = 0; i < count; ++i) longest = std::max(longest, end(i) - begin(i));
+    const auto next = checked_mul(static_cast<std::int64_t>(all.places.size()), count * longest);
+    if (!next || *next > most_elements) return std::nullopt;
+    std::vector<std::int64_t> places;
+    for (std::int64_t window = 0; window < all.windows; ++window)
+      for (std::int64_t i = 0; i < count; ++i)
+        for (std::int64_t k = 0; k < all.elements; ++k)
+          for (std::int64_t step = 0; step < longest; ++step)
+            places.push_back(all.places[static_cast<std::size_t>(window * all.elements + k)] * size +
+                             std::min(begin(i) + step, end(i) - 1));
+    all = {std::move(places), all.windows * count, all.elements * longest};
+  }
+  return all;
+}
+
+/// Windows of several sizes: their elements are gathered. The first of equal ones is the maximum, as repeated ones come later.
+std::vector<Val> max_of_places(Call& call, Val input, const WindowPlaces& all,
+                               const std::vector<std::int64_t>& wanted) {
+  auto& onnx = call.onnx;
+  const Val places = onnx.integers(all.places);
+  const Val plane = onnx.reshape(input, {0, 0, -1});
+  const Val gathered =
+      onnx.emit("Gather", {plane, onnx.reshape(places, {all.windows, all.elements})}, {{"axis", std::int64_t{2}}});
+  std::vector<std::int64_t> sizes = {0, 0};
+  sizes.insert(sizes.end(), wanted.begin(), wanted.end());
+  const Val largest = onnx.emit("ReduceMax", {gathered, onnx.integers({3})}, {{"keepdims", std::int64_t{0}}});
+  std::vector<Val> results = {onnx.reshape(largest, sizes)};
+  if (call.node.outputs.size() > 1) {
+    const Val at = onnx.emit("ArgMax", {gathered}, {{"axis", std::int64_t{3}}, {"keepdims", std::int64_t{0}}});
+    std::vector<std::int64_t> firsts;
+    for (std::int64_t window = 0; window < all.windows; ++window) firsts.push_back(window * all.elements);
+    const Val element = onnx.emit("Add", {at, onnx.integers(firsts)});
+    results.push_back(onnx.reshape(onnx.emit("Gather", {places, element}, {{"axis", std::int64_t{0}}}), sizes));
+  }
+  return results;
+}
+
+/// One window, whatever the sizes are.
+std::vector<Val> max_of_all(Call& call, Val input, std::size_t spatial) {
+  auto& onnx = call.onnx;
+  std::vector<Val> results = {onnx.emit("GlobalMaxPool", {input})};
+  if (call.node.outputs.size() > 1) {
+    std::vector<std::int64_t> sizes(spatial + 2, 1);
+    sizes[0] = sizes[1] = 0;
+    const Val at = onnx.emit("ArgMax", {onnx.reshape(input, {0, 0, -1})}, {{"axis", std::int64_t{2}}});
+    results.push_back(onnx.reshape(at, sizes));
+  }
+  return results;
+}
+
 template <std::size_t spatial>
 void map_adaptive_max_pool(Call& call) {
   auto& onnx = call.onnx;
   const Val x = call.tensor("self");
   const Val input = with_batch<spatial>(call, x);
   const std::vector<std::int64_t> wanted = call.integers("output_size");
-  std::vector<std::int64_t> window(spatial, 1);
-  for (std::size_t i = 0; i < spatial && wanted.size() == spatial; ++i) {
-    const AdaptiveAxis axis = adaptive_axis(onnx.size(input, i + 2), wanted[i]);
-    if (!axis.is_even) return call.refuse("windows of adaptive maximum pooling are of several sizes");
+  if (wanted.size() != spatial) return call.refuse("an output size for each pooled axis is wanted");
+  const bool is_global = std::all_of(wanted.begin(), wanted.end(), [](std::int64_t size) { return size == 1; });
+  std::vector<std::int64_t> window(spatial, 1), sizes;
+  bool is_even = true;
+  for (std::size_t i = 0; i < spatial; ++i) {
+    const auto size = onnx.size(input, i + 2);
+    const AdaptiveAxis axis = adaptive_axis(size, wanted[i]);
+    if (!axis.is_even && !size && !is_global)
+      return call.refuse("windows of adaptive maximum pooling depend on a size that is not known");
+    is_even = is_even && axis.is_even;
     window[i] = axis.window;
+    sizes.push_back(size.value_or(0));
   }
-  if (call.node.outputs.size() > 1 && wanted.size() != spatial)
-    return call.refuse("an output size for each pooled axis is wanted");
-  std::vector<Val> results(call.node.outputs.size());
-  results.front() = onnx.emit("MaxPool", {input}, {{"kernel_shape", window}, {"strides", window}});
-  if (!(input == x)) results.front() = onnx.squeeze(results.front(), {0});
+  std::vector<Val> results;
+  if (is_even) {
+    results = max_pooled(call, input, spatial, {{"kernel_shape", window}, {"strides", window}});
+  } else if (is_global) {
+    results = max_of_all(call, input, spatial);
+  } else {
+    const std::optional<WindowPlaces> all = adaptive_places(sizes, wanted);
+    if (!all) return call.refuse("windows of adaptive maximum pooling are of several sizes, or too many");
+    results = max_of_places(call, input, *all, wanted);
+  }
+  if (!(input == x))
+    for (Val& result : results) result = onnx.squeeze(result, {0});
   call.results(results);
 }
 
@@ -179,6 +268,7 @@ void register_pooling(Mappings& mappings) {
   mappings.add({"aten.adaptive_avg_pool3d.default", "aten._adaptive_avg_pool3d.default"}, map_adaptive_average_pool<3>);
   mappings.add("aten.adaptive_max_pool1d.default", map_adaptive_max_pool<1>);
   mappings.add("aten.adaptive_max_pool2d.default", map_adaptive_max_pool<2>);
+  mappings.add("aten.adaptive_max_pool3d.default", map_adaptive_max_pool<3>);
 }
 
 }  // namespace onnxkit::pt2

@@ -14,12 +14,16 @@ using foreign::Val;
 struct Cell {
   std::string_view op;
   std::span<const std::size_t> gates;
+  std::string_view activation = {};  ///< empty: those that ONNX has without being told
 };
 
 constexpr std::array<std::size_t, 4> lstm_gates = {0, 3, 1, 2};  // i f g o -> i o f c
 constexpr std::array<std::size_t, 3> gru_gates = {1, 0, 2};      // r z n -> z r h
+constexpr std::array<std::size_t, 1> plain_gates = {0};
 constexpr Cell lstm{"LSTM", lstm_gates};
 constexpr Cell gru{"GRU", gru_gates};
+constexpr Cell tanh_cell{"RNN", plain_gates, "Tanh"};
+constexpr Cell relu_cell{"RNN", plain_gates, "Relu"};
 
 /// The parameters of one layer in one direction: W, R and their biases.
 struct Parameters {
@@ -84,6 +88,8 @@ Layer one_layer(Call& call, const Cell& cell, Val x, const std::vector<Parameter
                                      memory};
   const std::string direction = directions.size() == 2 ? "bidirectional" : "forward";
   std::vector<ir::Attr> attributes = {{"hidden_size", *width}, {"direction", direction}};
+  if (!cell.activation.empty())
+    attributes.push_back({"activations", std::vector<std::string>(directions.size(), std::string(cell.activation))});
   if (cell.op == "GRU") attributes.push_back({"linear_before_reset", std::int64_t{1}});
   const auto results = onnx.emit_many(cell.op == "LSTM" ? 3 : 2, cell.op, operands, attributes);
   // [steps, directions, batch, width] to [steps, batch, directions * width]
@@ -143,6 +149,8 @@ void map_lstm(Call& call) {
 }
 
 void map_gru(Call& call) { map_recurrent(call, gru, call.tensor("hx"), {}); }
+void map_tanh_network(Call& call) { map_recurrent(call, tanh_cell, call.tensor("hx"), {}); }
+void map_relu_network(Call& call) { map_recurrent(call, relu_cell, call.tensor("hx"), {}); }
 
 }  // namespace
 
@@ -150,6 +158,8 @@ void register_recurrent(Mappings& mappings);
 void register_recurrent(Mappings& mappings) {
   mappings.add("aten.lstm.input", map_lstm);
   mappings.add("aten.gru.input", map_gru);
+  mappings.add("aten.rnn_tanh.input", map_tanh_network);
+  mappings.add("aten.rnn_relu.input", map_relu_network);
 }
 
 }  // namespace onnxkit::pt2

@@ -163,10 +163,21 @@ void map_item(Call& call) {
   call.result(onnx.reshape(is_number ? x : onnx.cast(x, ElementType::int64), {1}));
 }
 
+/// The number of elements.
+void map_element_count(Call& call) {
+  auto& onnx = call.onnx;
+  const Val x = call.tensor("self");
+  Val count = onnx.integers({1});
+  for (std::size_t axis = 0; axis < call.rank(x); ++axis)
+    count = onnx.emit("Mul", {count, onnx.size_of(x, static_cast<std::int64_t>(axis))});
+  call.result(count);
+}
+
 }  // namespace
 
 void register_symbol(Mappings& mappings);
 void register_symbol(Mappings& mappings) {
+  mappings.add("aten.sym_numel.default", map_element_count);
   mappings.add("aten.sym_size.int", map_size);
   mappings.add("_operator.add", map_plus);
   mappings.add("_operator.sub", map_minus);
