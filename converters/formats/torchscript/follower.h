@@ -122,6 +122,8 @@ class Follower {
   Item converted(std::string_view op, const Item& item, Item::Kind kind);
   std::optional<Item> tensor_of(const std::vector<NamedItem>& arguments, int depth = 0);
   Item tensor_of_number(const Item& number);
+  std::optional<Item> number_from(std::string_view path, const Item& from);
+  static std::optional<bool> state_of_run(std::string_view path);
   std::optional<Item> of_type(std::string_view name, const Items& items);
   Item sizes_of(const Item& tensor, const std::vector<std::int64_t>& sizes);
   KnownTypes& types();

@@ -21,6 +21,12 @@ struct NamedItem {
   Item item;
 };
 
+inline Items items_of(std::span<const NamedItem> arguments) {
+  Items items;
+  for (const NamedItem& argument : arguments) items.push_back(argument.item);
+  return items;
+}
+
 /// The number of c10::ScalarType that the code knows an element type by.
 std::optional<std::int64_t> scalar_type_of(ElementType type);
 
