@@ -84,6 +84,8 @@ struct Value {
   std::optional<TensorType> type = {};  ///< as the file declares it; an integer that stands for a size has none
   std::optional<Quantization> quantization = {};
   std::string_view size = {};  ///< of an integer that stands for a size: the expression, in ONNX's dim_param form
+  bool is_number =
+      false;  ///< known to be a number of the framework's language, which takes no part in shapes, and no tensor
 };
 
 /// A constant of the file: a parameter, a buffer. Its bytes lie as in ONNX's raw_data.

@@ -244,6 +244,7 @@ std::vector<Val> Importer::import_inlined(const Graph& graph, std::vector<Val> i
     return outputs;
   }
   values_[&graph].assign(graph.values.size(), {});
+  needed_.erase(&graph);  // a reader may have asked for types while the graph was shorter
   for (std::size_t i = 0; i < inputs.size(); ++i) set_value(graph, graph.inputs[i], inputs[i]);
   add_tensors(graph);
   import_nodes(graph);

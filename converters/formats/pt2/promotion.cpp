@@ -13,18 +13,14 @@ NumberKind kind_of(ElementType type) {
   return is_floating(type) ? NumberKind::floating : NumberKind::integer;
 }
 
-/// Whether an operand that is computed is a number of Python's, a vector of one, and no tensor: its overload says so, or the file, which states the
-/// types of tensors.
-bool is_number(foreign::Call& call, std::string_view name, std::string_view other) {
-  const foreign::Argument *given = call.argument(name), *beside = call.argument(other);
-  if (!given || !given->as<foreign::ValueId>()) return false;
-  const std::string_view overload = call.node.op.substr(call.node.op.rfind('.') + 1);
-  const bool is_first = name == "self";
-  if (overload == "Scalar") return is_first == (call.node.op == "aten.pow.Scalar");
-  if (overload == "Tensor_Scalar") return !is_first;
-  if (overload == "Scalar_Tensor") return is_first;
-  const bool is_typed = beside && beside->as<foreign::ValueId>() && call.declared_type(other);
-  return is_typed && !call.declared_type(name);
+/// Whether an operand that is computed is a number of Python's, a vector of one, and no tensor: its reader says so, or the file is one which states the
+/// types of all tensors, and none for it.
+bool is_number(foreign::Call& call, std::string_view name) {
+  const foreign::Argument* given = call.argument(name);
+  const foreign::Value* value = given && given->as<foreign::ValueId>() ? call.declared(name) : nullptr;
+  if (!value || value->is_number) return value != nullptr;
+  const foreign::Val computed = call.tensor(name);
+  return call.declared_type() && !value->type && call.onnx.rank(computed) == 1 && call.onnx.size(computed, 0) == 1;
 }
 
 /// What an operand asks for: a kind, how strongly, and a type.
@@ -33,14 +29,14 @@ struct Demand {
   ElementType type = ElementType::undefined;
 };
 
-Demand demand_of(foreign::Call& call, std::string_view name, std::string_view other) {
+Demand demand_of(foreign::Call& call, std::string_view name) {
   const foreign::Argument* given = call.argument(name);
   if (!given || given->is_none()) return {};
   if (given->as<bool>()) return {1, ElementType::boolean};
   if (given->as<std::int64_t>()) return {1, ElementType::int64};
   if (given->as<double>()) return {1, ElementType::float32};
   const foreign::Val value = call.tensor(name);
-  if (is_number(call, name, other))
+  if (is_number(call, name))
     return {1, is_floating(call.onnx.elem(value)) ? ElementType::float32 : call.onnx.elem(value)};
   const std::size_t rank = call.onnx.rank(value).value_or(1);
   return {rank == 0 ? 2 : 3, call.onnx.elem(value)};
@@ -64,7 +60,7 @@ ElementType promoted(ElementType a, ElementType b) {
 }
 
 ElementType promoted(foreign::Call& call, std::string_view a, std::string_view b) {
-  Demand first = demand_of(call, a, b), second = demand_of(call, b, a);
+  Demand first = demand_of(call, a), second = demand_of(call, b);
   if (first.strength == second.strength) return promoted(first.type, second.type);
   if (first.strength < second.strength) std::swap(first, second);
   if (second.strength == 0 || kind_of(first.type) >= kind_of(second.type)) return first.type;
@@ -75,7 +71,7 @@ Operands operands_of(foreign::Call& call, std::string_view a, std::string_view b
   const ElementType type = promoted(call, a, b);
   Operands x = {call.number(a, type), call.number(b, type), type};
   // A number takes no part in the shape: beside a tensor that may have no axes it has none either.
-  const bool is_number_a = is_number(call, a, b), is_number_b = is_number(call, b, a);
+  const bool is_number_a = is_number(call, a), is_number_b = is_number(call, b);
   if (is_number_a && call.onnx.rank(x.b).value_or(0) == 0)
     x.a = call.onnx.reshape(x.a, std::initializer_list<std::int64_t>{});
   if (is_number_b && call.onnx.rank(x.a).value_or(0) == 0)

@@ -29,8 +29,8 @@ Items values_in(const Item& item) { return item.kind == Kind::tuple ? *item.item
 
 /// Whether a variable that two branches give otherwise can be values that a node gives: tensors, numbers, tuples of them, and what only one has.
 bool become_one(const Item& a, const Item& b) {
-  if (a.kind == Kind::unknown && b.kind == Kind::unknown) return false;
-  const Items of_a = values_in(a.kind == Kind::unknown ? b : a), of_b = values_in(b.kind == Kind::unknown ? a : b);
+  if (a.kind == Kind::absent && b.kind == Kind::absent) return false;
+  const Items of_a = values_in(a.kind == Kind::absent ? b : a), of_b = values_in(b.kind == Kind::absent ? a : b);
   return of_a.size() == of_b.size() && std::all_of(of_a.begin(), of_a.end(), is_value) &&
          std::all_of(of_b.begin(), of_b.end(), is_value);
 }
@@ -149,7 +149,10 @@ void Follower::assign(const Statement& statement, Variables& variables) {
 
 void Follower::unpack(const std::vector<Expression>& targets, const Item& value, Variables& variables) {
   Items items;
-  if (value.kind == Kind::unsplit || value.may_be_several) {
+  const auto parts = value.kind == Kind::unsplit ? parts_.find({value.graph, value.node}) : parts_.end();
+  if (parts != parts_.end()) {
+    items = *parts->second.items;
+  } else if (value.kind == Kind::unsplit || value.may_be_several) {
     items = writer_.split(value, targets.size());
   } else if (value.kind == Kind::list || value.kind == Kind::tuple) {
     note_read(value);
@@ -221,7 +224,7 @@ std::vector<ElementType> Follower::types_of_absent(Side& side, const std::vector
   writer_.open(*side.graph, std::move(side.captured));
   std::vector<ElementType> found;
   for (const std::string_view name : names) {
-    if (others.at(name).kind != Kind::unknown) continue;
+    if (others.at(name).kind != Kind::absent) continue;
     for (const Item& value : values_in(side.after[name]))
       found.push_back(value.kind == Kind::tensor && !value.is_known() ? types().elem(value) : ElementType::undefined);
   }
@@ -236,7 +239,7 @@ void Follower::give(Side& side, const std::vector<std::string_view>& names, cons
   std::size_t next = 0;
   for (const std::string_view name : names) {
     const Item item = side.after[name];
-    const bool is_absent = item.kind == Kind::unknown;
+    const bool is_absent = item.kind == Kind::absent;
     for (const Item& value : values_in(is_absent ? others.at(name) : item)) {
       const Item given = is_absent ? stand_in(value, types_of_others[next++]) : value;
       if (fault_) break;
@@ -268,7 +271,7 @@ void Follower::open_branch(const Statement& statement, const Item& condition, Va
       continue;
     }
     changed.push_back(name);
-    count += values_in(item.kind == Kind::unknown ? other->second : item).size();
+    count += values_in(item.kind == Kind::absent ? other->second : item).size();
   }
   const Variables of_yes = yes.after;
   const std::vector<ElementType> only_no = types_of_absent(no, changed, yes.after),
@@ -294,9 +297,9 @@ void Follower::open_branch(const Statement& statement, const Item& condition, Va
   std::size_t next = 0, place = 0;
   for (const std::string_view name : changed) {
     const Item &of_one = of_yes.at(name), &of_other = no.after[name];
-    const bool is_absent = of_one.kind == Kind::unknown;
+    const bool is_absent = of_one.kind == Kind::absent;
     const Items values = values_in(is_absent ? of_other : of_one);
-    const Items others = is_absent || of_other.kind == Kind::unknown ? values : values_in(of_other);
+    const Items others = is_absent || of_other.kind == Kind::absent ? values : values_in(of_other);
     for (std::size_t i = 0; i < values.size(); ++i, ++place)
       if (values[i].kind == others[i].kind) results[place] = number_of(results[place], values[i].kind);
     variables[name] = with_values(is_absent ? of_other : of_one, results, next);
@@ -353,7 +356,7 @@ void Follower::open_pass(Side& side, const std::vector<std::string_view>& names,
 void Follower::check_type(std::string_view name, const Item& given, const Item& first, const Told& before) {
   if (told_.ranks == before.ranks || given.kind != Kind::tensor || given.is_known()) return;
   const auto now = types().sizes(given), then = types().sizes(first);
-  const bool keeps_rank = !now || !then || now->size() == then->size();
+  const bool keeps_rank = now && then && now->size() == then->size();
   const bool has_same_sizes = now && then && *now == *then;
   if (!keeps_rank || (told_.sizes != before.sizes && !has_same_sizes))
     refuse(fmt::format("variable {} has other sizes behind a pass of a loop, whose code goes by them, than before",

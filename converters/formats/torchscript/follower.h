@@ -127,6 +127,8 @@ class Follower {
   std::optional<Item> of_type(std::string_view name, const Items& items);
   Item sizes_of(const Item& tensor, const std::vector<std::int64_t>& sizes);
   KnownTypes& types();
+  const foreign::Node* producer(const Item& tensor) const;
+  Item written(Item tensor) const;
   bool is_stored(const Item& tensor) const;
   Item parameter(containers::Pickle value, const std::string& path);
 
@@ -136,8 +138,9 @@ class Follower {
   std::optional<Error> fault_;
   std::optional<KnownTypes> types_;
   Told told_;
-  std::map<std::uint32_t, Item> parameters_;  ///< by identity in the pickle of objects
-  std::map<std::int64_t, Item> constants_;    ///< by place
+  std::map<std::pair<const foreign::Graph*, std::size_t>, Item> parts_;  ///< of nodes that give lists: those lists
+  std::map<std::uint32_t, Item> parameters_;                             ///< by identity in the pickle of objects
+  std::map<std::int64_t, Item> constants_;                               ///< by place
   std::map<std::pair<const foreign::Graph*, foreign::ValueId>, Item> numbers_;  ///< that tensors were made of
   std::vector<std::pair<Item, Item>> rebound_;
   std::vector<Inside> insides_;                    ///< that the code is in

@@ -11,8 +11,12 @@
 
 namespace onnxkit::torchscript {
 
+namespace {
+
 using foreign::Argument;
 using Kind = Item::Kind;
+
+}  // namespace
 
 /// What code asks about how it is run, and of all tensors alike.
 std::optional<bool> Follower::state_of_run(std::string_view path) {
@@ -37,7 +41,8 @@ Item Follower::converted(std::string_view op, const Item& item, Kind kind) {
 Item Follower::tensor_of_number(const Item& number) {
   std::vector<Argument> arguments;
   arguments.push_back(writer_.argument("a", number));
-  const Item tensor = writer_.node("prim.NumToTensor.Scalar", std::move(arguments), Kind::tensor);
+  const std::string_view op = number.kind == Kind::real ? "prim.NumToTensor.float" : "prim.NumToTensor.Scalar";
+  const Item tensor = writer_.node(op, std::move(arguments), Kind::tensor);
   numbers_.emplace(std::pair(tensor.graph, tensor.id), number);
   return tensor;
 }
@@ -70,7 +75,7 @@ std::optional<Item> Follower::tensor_of(const std::vector<NamedItem>& arguments,
 std::optional<Item> Follower::builtin(std::string_view path, const std::vector<NamedItem>& arguments) {
   const auto at = [&](std::size_t i) { return i < arguments.size() ? arguments[i].item : Item(); };
   if (path == "annotate" || path == "unchecked_cast" || path == "ops.prim.unchecked_cast") return at(1);
-  if (path == "uninitialized") return Item::of_kind(Kind::unknown);
+  if (path == "uninitialized") return Item::of_kind(Kind::absent);
   if (path == "torch.device" || path == "ops.prim.device") return Item::of_kind(Kind::device);
   if ((path == "torch.dict" || path == "dict") && arguments.empty()) return Item::of_items(Kind::dict, {});
   if (path == "torch.list" || path == "list") return known_result("list", items_of(arguments));
@@ -126,6 +131,26 @@ std::optional<Item> Follower::number_from(std::string_view path, const Item& fro
                    is_integer ? Kind::integer
                    : is_real  ? Kind::real
                               : Kind::boolean);
+}
+
+const foreign::Node* Follower::producer(const Item& tensor) const {
+  if (!tensor.graph) return nullptr;
+  const auto& nodes = tensor.graph->nodes;
+  const auto found = std::find_if(nodes.rbegin(), nodes.rend(), [&](const foreign::Node& node) {
+    return std::find(node.outputs.begin(), node.outputs.end(), tensor.id) != node.outputs.end();
+  });
+  return found == nodes.rend() ? nullptr : &*found;
+}
+
+/// The tensor that it is: what an operator in place gives is the tensor that it writes to.
+Item Follower::written(Item tensor) const {
+  for (const foreign::Node* node = producer(tensor); node && KnownTypes::is_in_place(node->op);
+       node = producer(tensor)) {
+    const Argument* self = node->find("self");
+    if (!self || !self->as<foreign::ValueId>()) break;
+    tensor.id = *self->as<foreign::ValueId>();
+  }
+  return tensor;
 }
 
 bool Follower::is_stored(const Item& tensor) const {

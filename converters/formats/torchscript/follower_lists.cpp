@@ -193,6 +193,7 @@ std::optional<std::int64_t> Follower::part_count(const Item& unsplit) {
                : std::nullopt;
   const auto sizes = types().sizes(Item::of_value(Kind::tensor, *unsplit.graph, *self->as<ValueId>()));
   if (!sizes) return std::nullopt;
+  ++told_.ranks, ++told_.sizes;
   const auto rank = static_cast<std::int64_t>(sizes->size());
   std::int64_t axis = dim ? *dim->as<std::int64_t>() : 0;
   if (axis < 0) axis += rank;
@@ -210,10 +211,21 @@ std::optional<std::int64_t> Follower::part_count(const Item& unsplit) {
 /// A list that a node gives as its tensors, where their number is known.
 Item Follower::with_parts(const Item& item) {
   if (item.kind != Kind::unsplit) return item;
+  const auto known = parts_.find({item.graph, item.node});
+  if (known != parts_.end()) return known->second;
   constexpr std::int64_t most = 10'000;
   const auto count = part_count(item);
   if (!count || *count > most) return item;
-  return Item::of_items(Kind::list, writer_.split(item, static_cast<std::size_t>(*count)));
+  Item list = kept(Item::of_items(Kind::list, writer_.split(item, static_cast<std::size_t>(*count))));
+  parts_.emplace(std::pair(item.graph, item.node), list);
+  // Where the node lies outside of a branch or loop, so does its list.
+  const auto frames = writer_.frames();
+  for (std::size_t i = 0; i < insides_.size() && i < frames.size(); ++i) {
+    if (std::any_of(frames.begin(), frames.begin() + static_cast<std::ptrdiff_t>(i) + 1,
+                    [&](const GraphWriter::Frame& frame) { return frame.graph == item.graph; }))
+      insides_[i].outer.insert(list.items.get());
+  }
+  return list;
 }
 
 /// Of booleans that only a run knows.
@@ -240,7 +252,8 @@ std::optional<Item> Follower::compared_lists(std::string_view name, const Items&
   if ((name != "eq" && name != "ne") || items.size() != 2 || items[0].kind != Kind::list || items[1].kind != Kind::list)
     return std::nullopt;
   const Items &a = *items[0].items, &b = *items[1].items;
-  if (a.size() != b.size() || !is_all_numbers(a) || !is_all_numbers(b)) return Item::of_kind(Kind::unknown);
+  if (a.size() != b.size()) return Item::of_boolean(name == "ne");
+  if (!is_all_numbers(a) || !is_all_numbers(b)) return Item::of_kind(Kind::unknown);
   Item same = Item::of_boolean(true);
   for (std::size_t i = 0; i < a.size() && !fault_; ++i)
     same = aten("__and__", {{{}, same}, {{}, aten("eq", {{{}, a[i]}, {{}, b[i]}})}});

@@ -352,6 +352,14 @@ Item Follower::aten(std::string_view name, std::vector<NamedItem> arguments) {
   if (fault_) return {};
   if (auto gathered = of_gathered(name, items)) return *std::move(gathered);
   if (auto typed = of_type(name, items)) return *std::move(typed);
+  const bool asks_identity = name == "__is__" || name == "__isnot__";
+  if (asks_identity && items.size() == 2 && items[0].kind == Kind::tensor && items[1].kind == Kind::tensor) {
+    const Item a = written(items[0]), b = written(items[1]);
+    return Item::of_boolean((a.graph == b.graph && a.id == b.id) == (name == "__is__"));
+  }
+  if (writer_.is_inside() && !items.empty() && items[0].kind == Kind::tensor && items[0].graph != &writer_.graph() &&
+      KnownTypes::changes_shape(fmt::format("aten.{}.", name)))
+    return refuse("a branch or loop that only a run decides changes the shape of a tensor from outside of it");
   if (auto known = known_result(name, items)) return *std::move(known);
   if (name == "format") return Item::of_kind(Kind::unknown);  // the text of a message, which nothing shows
   if ((name == "requires_grad_" || name == "cpu" || name == "cuda") && !items.empty()) return items[0];
@@ -369,7 +377,11 @@ Item Follower::aten(std::string_view name, std::vector<NamedItem> arguments) {
     const bool is_rounded = name == "floor" || name == "ceil";
     const bool is_real = has_real || name == "div" || name == "sqrt" || name == "exp" || name == "log";
     const Kind kind = is_comparison ? Kind::boolean : is_real && !is_rounded ? Kind::real : Kind::integer;
-    return writer_.node(of_numbers, std::move(given), kind);
+    const Item result = writer_.node(of_numbers, std::move(given), kind);
+    if (name != "pow" || has_real) return result;
+    std::vector<Argument> power;  // a real number, of integers too
+    power.push_back(writer_.argument("a", result));
+    return writer_.node("sym_float", std::move(power), Kind::real);
   }
   if (name == "__getitem__" || name == "len" || name == "__contains__" || name == "dim" || name == "keys" ||
       name == "append" || name == "__is__" || name == "__isnot__" || name == "__not__")

@@ -138,6 +138,7 @@ foreign::ValueId GraphWriter::here(const Item& item) {
     const auto [known, is_new] = frame->inputs.try_emplace({owner, id}, ValueId::none);
     if (is_new) {
       known->second = frame->graph->add_value(owner->name_of(id));
+      frame->graph->values[foreign::index_of(known->second)].is_number = owner->values[foreign::index_of(id)].is_number;
       frame->graph->inputs.push_back(known->second);
       frame->captured.push_back(Item::of_value(item.kind, *owner, id));
     }
@@ -212,6 +213,7 @@ Item GraphWriter::node(std::string_view op, std::vector<Argument> arguments, Kin
   Node& made = add_node(op);
   made.arguments = std::move(arguments);
   const ValueId id = frames_.back().graph->add_value(made.name);
+  frames_.back().graph->values[foreign::index_of(id)].is_number = kind != Kind::tensor;
   made.outputs = {id};
   return Item::of_value(kind, graph(), id);
 }
@@ -253,6 +255,7 @@ Item GraphWriter::result_of(const ArgumentType& type, std::size_t index) {
                     : type.kind == TypeKind::boolean ? Kind::boolean
                     : type.kind == TypeKind::tensor  ? Kind::tensor
                                                      : Kind::real;
+  target.values[foreign::index_of(id)].is_number = kind != Kind::tensor;
   return Item::of_value(kind, target, id);
 }
 

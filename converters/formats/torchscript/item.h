@@ -31,6 +31,7 @@ struct Item {
     device,
     gathered,  ///< in a list: as many tensors as a loop had passes, along the first axis of a value
     unsplit,   ///< a list of tensors that a node gives, as many as will be asked for
+    absent,    ///< what a variable holds on a way through the code on which it is not read
     unknown,   ///< nothing that could be used
   };
   Kind kind = Kind::none;

@@ -10,27 +10,26 @@
 #include "converters/formats/torchscript/mappings.h"
 
 namespace onnxkit::torchscript {
+
 namespace {
 
 using foreign::Graph;
 using foreign::Node;
 using foreign::ValueId;
 
-/// "aten.relu_.default", not "aten.__or__.Tensor".
-bool is_in_place(std::string_view op) {
+}  // namespace
+
+bool KnownTypes::is_in_place(std::string_view op) {
   const std::size_t end = op.rfind('.');
   return end != std::string_view::npos && end >= 2 && op[end - 1] == '_' && op[end - 2] != '_';
 }
 
-/// Whether an operator gives the tensor that it writes to another shape.
-bool changes_shape(std::string_view op) {
+bool KnownTypes::changes_shape(std::string_view op) {
   constexpr std::array<std::string_view, 10> ops = {
       "aten.resize_",   "aten.unsqueeze_", "aten.squeeze_",   "aten.t_",        "aten.transpose_",
       "aten.swapaxes_", "aten.set_",       "aten.resize_as_", "aten.swapdims_", "aten.as_strided_"};
   return std::find(ops.begin(), ops.end(), op.substr(0, op.rfind('.'))) != ops.end();
 }
-
-}  // namespace
 
 struct KnownTypes::State {
   State(const foreign::Model& model, const GraphWriter& used)
@@ -46,9 +45,10 @@ struct KnownTypes::State {
   const spec::OpTable table;
   ir::Model onnx;
   foreign::Importer importer;
-  std::size_t inputs, tensors = 0;                               ///< of the main graph
-  std::map<const Graph*, std::size_t> imported;                  ///< so many of a graph's nodes
-  std::map<std::pair<const Graph*, ValueId>, Item> given_first;  ///< to inputs of passes
+  std::size_t inputs, tensors = 0;                                    ///< of the main graph
+  std::map<const Graph*, std::size_t> imported;                       ///< so many of a graph's nodes
+  std::map<std::pair<const Graph*, ValueId>, Item> given_first;       ///< to inputs of passes
+  std::vector<std::pair<const Graph*, std::size_t>> without_outputs;  ///< nodes whose list had not been taken apart
 };
 
 KnownTypes::KnownTypes(const foreign::Model& model, const GraphWriter& writer)
@@ -79,11 +79,17 @@ void KnownTypes::fill_inputs(const GraphWriter::Frame& frame) {
 
 void KnownTypes::catch_up(const Graph& graph) {
   foreign::Importer& importer = state_->importer;
+  std::erase_if(state_->without_outputs, [&](const auto& place) {
+    const bool has_some = place.first == &graph && !graph.nodes[place.second].outputs.empty();
+    if (has_some) importer.import_node(graph, place.second);
+    return has_some;
+  });
   for (std::size_t& next = state_->imported[&graph]; next < graph.nodes.size(); ++next) {
     const Node& node = graph.nodes[next];
     const foreign::Argument* self = is_in_place(node.op) ? node.find("self") : nullptr;
     const auto* written = self ? self->as<ValueId>() : nullptr;
     if (!written) {
+      if (node.outputs.empty()) state_->without_outputs.emplace_back(&graph, next);
       importer.import_node(graph, next);
       continue;
     }

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "converters/foreign/graph.h"
@@ -16,9 +17,13 @@ namespace onnxkit::torchscript {
 /// their types alone. Of what is written in place the type is followed, the content is not.
 class KnownTypes {
  public:
-  /// The model has all its inputs.
+  /// To be made when the model has all its inputs.
   KnownTypes(const foreign::Model& model, const GraphWriter& writer);
   ~KnownTypes();
+
+  /// Whether an operator writes to a tensor: "aten.relu_.default", not "aten.__or__.Tensor"; and whether it gives it another shape.
+  static bool is_in_place(std::string_view op);
+  static bool changes_shape(std::string_view op);
 
   /// What a pass of a loop is given, an input of its graph, has the type of what the first one is given.
   void assume(const foreign::Graph& pass, foreign::ValueId given, const Item& first);

@@ -61,10 +61,10 @@ std::optional<Item> of_two(std::string_view op, const Item& a, const Item& b) {
   if (op == "__is__" || op == "__isnot__") {
     if (a.kind == Kind::boolean && b.kind == Kind::boolean && a.is_known() && b.is_known())
       return Item::of_boolean((a.integer == b.integer) == (op == "__is__"));
-    const bool are_tensors = a.kind == Kind::tensor && b.kind == Kind::tensor;
-    if (a.kind != Kind::none && b.kind != Kind::none && !are_tensors) return std::nullopt;
-    const bool is_same = are_tensors ? a.graph == b.graph && a.id == b.id : a.kind == b.kind;
-    return Item::of_boolean(is_same == (op == "__is__"));
+    for (const Item* operand : {&a, &b})
+      if (operand->kind == Kind::unknown || operand->kind == Kind::absent) return std::nullopt;
+    if (a.kind != Kind::none && b.kind != Kind::none) return std::nullopt;
+    return Item::of_boolean((a.kind == b.kind) == (op == "__is__"));
   }
   for (const std::string_view comparison : {"eq", "ne", "lt", "le", "gt", "ge"})
     if (op == comparison) return a.is_known() && b.is_known() ? compared(op, a, b) : std::nullopt;

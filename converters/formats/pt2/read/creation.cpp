@@ -27,7 +27,9 @@ ElementType type_of_number(Call& call, std::string_view name) {
   const foreign::Argument* given = call.argument(name);
   if (given && given->as<bool>()) return ElementType::boolean;
   if (given && given->as<std::int64_t>()) return ElementType::int64;
-  return given && given->as<foreign::ValueId>() ? call.onnx.elem(call.tensor(name)) : ElementType::float32;
+  if (!given || !given->as<foreign::ValueId>()) return ElementType::float32;
+  const ElementType type = call.onnx.elem(call.tensor(name));
+  return is_floating(type) ? ElementType::float32 : type;
 }
 
 Val filled(Call& call, Val number, Val sizes) {

@@ -159,8 +159,8 @@ void map_item(Call& call) {
   auto& onnx = call.onnx;
   const Val x = call.tensor("self");
   const ElementType type = onnx.elem(x);
-  const bool is_number = type == ElementType::float32 || type == ElementType::boolean;
-  call.result(onnx.reshape(is_number ? x : onnx.cast(x, ElementType::int64), {1}));
+  if (type == ElementType::float32 || type == ElementType::boolean) return call.result(onnx.reshape(x, {1}));
+  call.result(onnx.reshape(onnx.cast(x, is_floating(type) ? fraction : ElementType::int64), {1}));
 }
 
 /// The number of elements.

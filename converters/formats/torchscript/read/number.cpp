@@ -28,6 +28,12 @@ void map_number_to_tensor(Call& call) {
   call.result(call.onnx.reshape(number, std::initializer_list<std::int64_t>{}));
 }
 
+/// A real number as a tensor from which it can be had back, so in double.
+void map_real_to_tensor(Call& call) {
+  const Val number = call.number("a", ElementType::float64);
+  call.result(call.onnx.reshape(number, std::initializer_list<std::int64_t>{}));
+}
+
 /// The only element of a tensor as a number; a constant where it is known.
 void map_tensor_to_integer(Call& call) {
   auto& onnx = call.onnx;
@@ -38,7 +44,7 @@ void map_tensor_to_integer(Call& call) {
 }
 
 void map_tensor_to_real(Call& call) {
-  call.result(call.onnx.reshape(call.onnx.cast(call.tensor("a"), ElementType::float32), {1}));
+  call.result(call.onnx.reshape(call.onnx.cast(call.tensor("a"), ElementType::float64), {1}));
 }
 
 void map_tensor_to_boolean(Call& call) {
@@ -58,6 +64,7 @@ void map_element_count(Call& call) {
 void register_number(Mappings& mappings);
 void register_number(Mappings& mappings) {
   mappings.add("prim.NumToTensor.Scalar", map_number_to_tensor);
+  mappings.add("prim.NumToTensor.float", map_real_to_tensor);
   mappings.add("prim.Int.Tensor", map_tensor_to_integer);
   mappings.add("prim.Float.Tensor", map_tensor_to_real);
   mappings.add("prim.Bool.Tensor", map_tensor_to_boolean);
