@@ -117,6 +117,7 @@ def activations():
         case(name, getattr(F, name), real(3, 7) * 4)
     case("gelu_tanh", lambda x: F.gelu(x, approximate="tanh"), real(3, 7) * 4)
     case("rrelu", F.rrelu, real(3, 7) * 4)
+    case("rrelu_bounds", lambda x: F.rrelu(x, 0.1, 0.5), real(3, 7) * 4)
     case("glu", lambda x: F.glu(x, 1), real(3, 6))
     case("prelu", F.prelu, real(2, 3, 4), real(3))
     case("softmax", lambda x: x.softmax(-1), real(3, 4))
@@ -437,6 +438,7 @@ def losses():
              places, weight)
     case("cross_entropy_without_batch", lambda x, t, s: (F.cross_entropy(x, t, reduction="none"), F.cross_entropy(x, s, reduction="none")),
          real(4), torch.tensor(2), torch.rand(4))
+    case("nll_loss_plain", lambda x, t: F.nll_loss(x.log_softmax(1), t), logits, classes)
     case("nll_loss_without_batch", lambda x, t, w: F.nll_loss(x, t, w), real(4), torch.tensor(2), weight)
     counts = whole(3, 4, low=0, high=5).float()
     case("poisson_nll_loss", F.poisson_nll_loss, x, counts)
@@ -551,6 +553,9 @@ def recurrence():
         case(name, torch.nn.GRU(3, 4, **options), real(5, 2, 3))
 
 
+    for name, options in (("rnn_tanh_two_ways", {"bidirectional": True, "num_layers": 2}),
+                          ("rnn_relu_batch_first", {"nonlinearity": "relu", "batch_first": True, "bias": False})):
+        case(name, torch.nn.RNN(3, 4, **options), real(5, 2, 3))
     for name, options in (("rnn", {}), ("rnn_relu_two_ways", {"nonlinearity": "relu", "bidirectional": True, "num_layers": 2}),
                           ("rnn_batch_first", {"batch_first": True, "bias": False})):
         case(name, torch.nn.RNN(3, 4, **options), real(5, 2, 3))
