@@ -20,13 +20,12 @@ using Kind = Item::Kind;
 
 /// What code asks about how it is run, and of all tensors alike.
 std::optional<bool> Follower::state_of_run(std::string_view path) {
-  constexpr std::array<std::string_view, 1> yes = {"torch.is_grad_enabled"};
+  if (path == "torch.is_grad_enabled") return true;
   constexpr std::array<std::string_view, 11> no = {
       "torch.is_autocast_enabled", "torch.is_autocast_cpu_enabled", "ops.prim.is_nested", "ops.prim.is_cuda",
       "ops.prim.is_quantized", "ops.prim.is_sparse", "ops.prim.is_mkldnn", "ops.prim.is_meta", "ops.prim.is_sparse_csr",
       // Fused operators give what the plain ones do; ONNX lacks their masks, and tensors of rows of several lengths.
       "__torch__.torch.backends.mha.get_fastpath_enabled", "torch._nested_tensor_from_mask_left_aligned"};
-  if (std::find(yes.begin(), yes.end(), path) != yes.end()) return true;
   return std::find(no.begin(), no.end(), path) != no.end() ? std::optional(false) : std::nullopt;
 }
 
@@ -116,7 +115,7 @@ std::optional<Item> Follower::number_from(std::string_view path, const Item& fro
     return Item::of_integer(static_cast<std::int64_t>(from.real));
   }
   if (from.kind == (is_integer ? Kind::integer : Kind::real) && !is_boolean) return from;
-  if (from.is_number() && from.kind != Kind::boolean && !is_boolean) {  // not by way of a tensor, which is float32
+  if (from.is_number() && from.kind != Kind::boolean && !is_boolean) {  // without a tensor between
     std::vector<Argument> given;
     given.push_back(writer_.argument("a", from));
     return writer_.node(is_integer ? "math.trunc" : "sym_float", std::move(given),
@@ -124,13 +123,9 @@ std::optional<Item> Follower::number_from(std::string_view path, const Item& fro
   }
   const auto made_of = numbers_.find({from.graph, from.id});
   if (made_of != numbers_.end() && is_integer && made_of->second.kind == Kind::integer) return made_of->second;
-  return converted(is_integer ? "prim.Int.Tensor"
-                   : is_real  ? "prim.Float.Tensor"
-                              : "prim.Bool.Tensor",
-                   from.is_number() ? tensor_of_number(from) : from,
-                   is_integer ? Kind::integer
-                   : is_real  ? Kind::real
-                              : Kind::boolean);
+  return number_of(from.is_number() ? tensor_of_number(from) : from, is_integer ? Kind::integer
+                                                                     : is_real  ? Kind::real
+                                                                                : Kind::boolean);
 }
 
 const foreign::Node* Follower::producer(const Item& tensor) const {

@@ -20,10 +20,6 @@ bool is_gathered(const Item& list) {
 
 Item as_tensor(const Item& gathered) { return Item::of_value(Kind::tensor, *gathered.graph, gathered.id); }
 
-bool is_all_numbers(const Items& items) {
-  return std::all_of(items.begin(), items.end(), [](const Item& item) { return item.is_number(); });
-}
-
 void add_lists(const Item& item, std::set<const Items*>& lists) {
   std::vector<const Item*> left = {&item};
   while (!left.empty()) {
@@ -220,11 +216,10 @@ Item Follower::with_parts(const Item& item) {
   parts_.emplace(std::pair(item.graph, item.node), list);
   // Where the node lies outside of a branch or loop, so does its list.
   const auto frames = writer_.frames();
-  for (std::size_t i = 0; i < insides_.size() && i < frames.size(); ++i) {
-    if (std::any_of(frames.begin(), frames.begin() + static_cast<std::ptrdiff_t>(i) + 1,
-                    [&](const GraphWriter::Frame& frame) { return frame.graph == item.graph; }))
-      insides_[i].outer.insert(list.items.get());
-  }
+  const auto owner = std::find_if(frames.begin(), frames.end(),
+                                  [&](const GraphWriter::Frame& frame) { return frame.graph == item.graph; });
+  for (auto i = static_cast<std::size_t>(owner - frames.begin()); i < insides_.size(); ++i)
+    insides_[i].outer.insert(list.items.get());
   return list;
 }
 
@@ -252,8 +247,7 @@ std::optional<Item> Follower::compared_lists(std::string_view name, const Items&
   if ((name != "eq" && name != "ne") || items.size() != 2 || items[0].kind != Kind::list || items[1].kind != Kind::list)
     return std::nullopt;
   const Items &a = *items[0].items, &b = *items[1].items;
-  if (a.size() != b.size()) return Item::of_boolean(name == "ne");
-  if (!is_all_numbers(a) || !is_all_numbers(b)) return Item::of_kind(Kind::unknown);
+  if (!are_numbers(a) || !are_numbers(b)) return Item::of_kind(Kind::unknown);
   Item same = Item::of_boolean(true);
   for (std::size_t i = 0; i < a.size() && !fault_; ++i)
     same = aten("__and__", {{{}, same}, {{}, aten("eq", {{{}, a[i]}, {{}, b[i]}})}});
@@ -262,7 +256,7 @@ std::optional<Item> Follower::compared_lists(std::string_view name, const Items&
 
 /// What a loop over a range with a start or a step is written as: its length, and the number of a pass from its place.
 std::optional<Item> Follower::of_range(std::string_view name, const Items& items) {
-  if (items.size() != 3 || !is_all_numbers(items) || !items[2].is_known()) return std::nullopt;
+  if (items.size() != 3 || !are_numbers(items) || !items[2].is_known()) return std::nullopt;
   if (name == "__derive_index")
     return aten("add", {{{}, items[1]}, {{}, aten("mul", {{{}, items[0]}, {{}, items[2]}})}});
   const std::int64_t step = items[2].integer;

@@ -66,10 +66,6 @@ std::vector<NamedItem> with_numbers(std::vector<NamedItem> arguments) {
   return arguments;
 }
 
-bool are_numbers(const Items& items) {
-  return !items.empty() && std::all_of(items.begin(), items.end(), [](const Item& item) { return item.is_number(); });
-}
-
 }  // namespace
 
 Items Follower::values_of(const std::vector<Expression>& expressions, Variables& variables) {
@@ -177,14 +173,9 @@ Item Follower::attribute(const Item& object, std::string_view name) {
 /// "self.count += 1" gives the tensor that it writes into, which the attribute is already.
 bool Follower::is_written_in_place(const Item& tensor, const Item& result) {
   if (tensor.kind != Kind::tensor || result.graph != &writer_.graph()) return false;
-  for (auto node = result.graph->nodes.rbegin(); node != result.graph->nodes.rend(); ++node) {
-    if (std::find(node->outputs.begin(), node->outputs.end(), result.id) == node->outputs.end()) continue;
-    const std::string_view name = node->op.substr(0, node->op.rfind('.'));
-    const Argument* self = node->find("self");
-    return name.ends_with('_') && !name.ends_with("__") && self && self->as<ValueId>() &&
-           *self->as<ValueId>() == writer_.here(tensor);
-  }
-  return false;
+  const foreign::Node* node = producer(result);
+  const Argument* self = node && KnownTypes::is_in_place(node->op) ? node->find("self") : nullptr;
+  return self && self->as<ValueId>() && *self->as<ValueId>() == writer_.here(tensor);
 }
 
 /// A buffer that is given another tensor keeps the name of the stored one; nothing else may change.
@@ -369,7 +360,7 @@ Item Follower::aten(std::string_view name, std::vector<NamedItem> arguments) {
   const std::string_view of_numbers = number_operator(name);
   const bool is_comparison =
       name == "eq" || name == "ne" || name == "lt" || name == "le" || name == "gt" || name == "ge";
-  if (!of_numbers.empty() && are_numbers(items)) {
+  if (!of_numbers.empty() && !items.empty() && are_numbers(items)) {
     std::vector<Argument> given;
     for (std::size_t i = 0; i < items.size(); ++i) given.push_back(writer_.argument(i == 0 ? "a" : "b", items[i]));
     const bool has_real =

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -94,5 +95,9 @@ struct Item {
     return item;
   }
 };
+
+inline bool are_numbers(const Items& items) {
+  return std::all_of(items.begin(), items.end(), [](const Item& item) { return item.is_number(); });
+}
 
 }  // namespace onnxkit::torchscript
