@@ -1,5 +1,6 @@
 // Windows of images as columns (Unfold), and images from the sums of columns (Fold).
 #include "converters/formats/pt2/mappings.h"
+#include "converters/formats/pt2/spatial_axes.h"
 
 namespace onnxkit::pt2 {
 namespace {
@@ -7,22 +8,13 @@ namespace {
 using foreign::Call;
 using foreign::Val;
 
-/// A number for each axis of the image; a list of one counts for both.
-std::vector<std::int64_t> image_axes(Call& call, std::string_view name, std::int64_t fallback) {
-  std::vector<std::int64_t> values = call.integers(name, {fallback});
-  if (values.size() == 1) values.push_back(values.front());
-  if (values.size() != 2) call.refuse("a list has a number for each axis of the image or one");
-  values.resize(2, fallback);
-  return values;
-}
-
 struct Blocks {
   std::vector<std::int64_t> kernel, dilations, pads, strides;
 };
 
 Blocks blocks_of(Call& call) {
-  return {image_axes(call, "kernel_size", 1), image_axes(call, "dilation", 1), image_axes(call, "padding", 0),
-          image_axes(call, "stride", 1)};
+  return {for_each_axis(call, "kernel_size", 2, 1), for_each_axis(call, "dilation", 2, 1),
+          for_each_axis(call, "padding", 2, 0), for_each_axis(call, "stride", 2, 1)};
 }
 
 /// Where along an axis each element of the windows lies: [kernel, windows].

@@ -1,5 +1,6 @@
 // Convolutions.
 #include "converters/formats/pt2/mappings.h"
+#include "converters/formats/pt2/spatial_axes.h"
 #include "libonnxkit/base/checked.h"
 
 namespace onnxkit::pt2 {
@@ -7,16 +8,6 @@ namespace {
 
 using foreign::Call;
 using foreign::Val;
-
-/// One number for each of the spatial axes: a list of one counts for all.
-std::vector<std::int64_t> for_each_axis(Call& call, std::string_view name, std::size_t count, std::int64_t fallback) {
-  std::vector<std::int64_t> values = call.integers(name);
-  if (values.empty()) values.assign(count, fallback);
-  if (values.size() == 1) values.assign(count, values.front());
-  if (values.size() != count) call.refuse("a list has a number for each spatial axis or one");
-  values.resize(count, fallback);
-  return values;
-}
 
 struct ConvolutionSizes {
   std::size_t spatial = 0;
