@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "converters/foreign/complex_numbers.h"
 #include "converters/foreign/import.h"
 #include "libonnxkit/base/dtype/dtype.h"
 
@@ -19,6 +20,11 @@ Val Call::value_of(const Argument& argument) {
   if (!id || *id == ValueId::none) return {};
   const Val value = importer_.value(graph_, *id);
   if (!value) refuse(fmt::format("nothing computes its argument {}", quote(graph_.name_of(*id))));
+  const bool is_complex = static_cast<bool>(importer_.imaginary(graph_, *id));
+  if (is_complex && importer_.part() == ComplexPart::none)
+    refuse(fmt::format("its argument {} holds complex numbers", quote(graph_.name_of(*id))));
+  if (value && !is_complex && importer_.part() == ComplexPart::imaginary && is_floating(onnx.elem(value)))
+    refuse(fmt::format("its argument {} holds real numbers beside complex ones", quote(graph_.name_of(*id))));
   return value;
 }
 
@@ -35,6 +41,17 @@ Val Call::tensor(std::string_view name) {
   const Val value = value_of(*given);
   if (!value) refuse(fmt::format("argument {} is not a tensor", quote(name)));
   return value;
+}
+
+Complex Call::complex(std::string_view name) {
+  const Argument* given = node.find(name);
+  return given && given->as<ValueId>() ? complex(*given) : Complex{tensor(name), {}};
+}
+
+Complex Call::complex(const Argument& argument) {
+  const ValueId* id = argument.as<ValueId>();
+  if (id && importer_.imaginary(graph_, *id)) return {importer_.value(graph_, *id), importer_.imaginary(graph_, *id)};
+  return {value_of(argument), {}};
 }
 
 std::vector<Val> Call::tensors(std::string_view name) {
@@ -112,7 +129,7 @@ std::string_view Call::text(std::string_view name, std::string_view fallback) {
 ElementType Call::elem(std::string_view name, ElementType fallback) {
   const Argument* given = node.find(name);
   const ElementType* constant = given ? given->as<ElementType>() : nullptr;
-  return constant ? *constant : fallback;
+  return constant ? at_hand(*constant) : fallback;
 }
 
 std::int64_t Call::axis(std::string_view name, std::int64_t fallback, std::size_t rank) {
@@ -185,8 +202,14 @@ void Call::results(const std::vector<Val>& values) {
   if (values.size() < node.outputs.size()) return refuse("the mapping gives fewer results than the node has");
   for (std::size_t i = 0; i < node.outputs.size(); ++i) {
     importer_.set_value(graph_, node.outputs[i], values[i]);
-    if (values[i] && !refused()) onnx.name_value(values[i], graph_.name_of(node.outputs[i]));
+    if (values[i] && !refused() && importer_.part() == ComplexPart::none)
+      onnx.name_value(values[i], graph_.name_of(node.outputs[i]));
   }
+}
+
+void Call::result(const Complex& value) {
+  if (!value.imaginary) return result(value.real);
+  if (!node.outputs.empty()) importer_.set_complex(graph_, node.outputs.front(), value);
 }
 
 const TensorType* Call::declared_type(std::size_t output) const {
@@ -232,7 +255,11 @@ const TensorType* Call::declared_type(std::string_view name) const {
 
 ElementType Call::declared_elem(std::size_t output) const {
   const TensorType* type = declared_type(output);
-  return type ? type->elem : ElementType::undefined;
+  return type ? at_hand(type->elem) : ElementType::undefined;
+}
+
+ElementType Call::at_hand(ElementType elem) const {
+  return importer_.part() == ComplexPart::none ? elem : part_type_of(elem);
 }
 
 void Call::refuse(std::string reason, std::string help) { importer_.refuse(std::move(reason), std::move(help)); }

@@ -11,6 +11,11 @@ namespace onnxkit::foreign {
 
 class Importer;
 
+/// A tensor of complex numbers: two of the same shape, as few operators of ONNX know complex ones. A real tensor has no imaginary part.
+struct Complex {
+  Val real, imaginary;
+};
+
 /// What a mapping sees of one node of another framework: its arguments by name, the ONNX graph so far, and where the results go. A
 /// mapping that cannot express the node says so with `refuse`, and may go on: what it emits then is thrown away.
 class Call {
@@ -31,6 +36,9 @@ class Call {
   /// A value of the graph; false when it is omitted.
   Val tensor(std::string_view name);
   std::vector<Val> tensors(std::string_view name);
+  /// A tensor that may be complex; `tensor` and `tensors` refuse those that are.
+  Complex complex(std::string_view name);
+  Complex complex(const Argument& argument);
   /// A constant, or a value whose content is known. Refuses other ones.
   std::int64_t integer(std::string_view name, std::int64_t fallback);
   std::vector<std::int64_t> integers(std::string_view name, std::vector<std::int64_t> fallback = {});
@@ -55,6 +63,7 @@ class Call {
   // ---- results
 
   void result(Val value) { results({value}); }
+  void result(const Complex& value);
   /// In the order of the node's outputs.
   void results(const std::vector<Val>& values);
   /// The declared element type of an output; undefined when the file does not say.
@@ -87,6 +96,8 @@ class Call {
 
  private:
   Val as_size(const Argument& argument);
+  /// The type of what a mapping is given of a tensor: of complex ones that of the part at hand.
+  ElementType at_hand(ElementType elem) const;
 
   const Graph& graph_;
   Importer& importer_;

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "converters/foreign/complex_numbers.h"
 #include "converters/foreign/unused.h"
 #include "libonnxkit/ir/scope.h"
 #include "libonnxkit/spec/op_table.h"
@@ -96,20 +97,51 @@ void Importer::add_tensors(const Graph& graph) {
     const auto key = std::make_tuple(tensor.bytes.data(), tensor.elem, tensor.dims);
     const auto known = tensor.bytes.empty() ? shared.end() : shared.find(key);
     Val stored = known != shared.end() ? known->second : Val{};
-    if (!stored) stored = builder_.initializer(tensor.name, tensor.elem, tensor.dims, tensor.bytes);
+    const ElementType part = part_type_of(tensor.elem);
+    std::vector<std::int64_t> dims = tensor.dims;
+    if (part != tensor.elem) dims.push_back(2);  // a complex number is stored as a pair
+    if (!stored) stored = builder_.initializer(tensor.name, part, dims, tensor.bytes);
     shared.emplace(key, stored);
-    set_value(graph, tensor.value, stored);
+    if (part == tensor.elem)
+      set_value(graph, tensor.value, stored);
+    else
+      set_complex(graph, tensor.value, parts_of_pairs(builder_, stored));
   }
 }
 
 Val Importer::value(const Graph& graph, ValueId id) const {
+  if (part_ == ComplexPart::imaginary)
+    if (const Val other = imaginary(graph, id)) return other;
   const auto found = values_.find(&graph);
   if (id == ValueId::none || found == values_.end() || index_of(id) >= found->second.size()) return {};
   return found->second[index_of(id)];
 }
 
 void Importer::set_value(const Graph& graph, ValueId id, Val value) {
-  if (id != ValueId::none) values_[&graph][index_of(id)] = value;
+  if (id == ValueId::none) return;
+  if (part_ == ComplexPart::imaginary)
+    imaginary_[&graph].insert_or_assign(id, value);
+  else
+    values_[&graph][index_of(id)] = value;
+}
+
+Val Importer::imaginary(const Graph& graph, ValueId id) const {
+  const auto values = imaginary_.find(&graph);
+  if (values == imaginary_.end()) return {};
+  const auto found = values->second.find(id);
+  return found == values->second.end() ? Val{} : found->second;
+}
+
+void Importer::set_complex(const Graph& graph, ValueId id, const Complex& value) {
+  if (id == ValueId::none) return;
+  values_[&graph][index_of(id)] = value.real;
+  imaginary_[&graph].insert_or_assign(id, value.imaginary);
+}
+
+void Importer::copy_value(const Graph& from, ValueId id, const Graph& to, ValueId copy) {
+  set_value(to, copy, value(from, id));
+  if (const Val other = imaginary(from, id)) imaginary_[&to].insert_or_assign(copy, other);
+  if (!knows(from, id)) forget(to, copy);
 }
 
 void Importer::refuse(std::string reason, std::string help) {
@@ -128,9 +160,12 @@ void Importer::fill_in(const Graph& graph, const Node& node) {
   for (const ValueId id : node.outputs) {
     if (id == ValueId::none) continue;
     const std::optional<TensorType>& declared = graph.values[index_of(id)].type;
-    const checker::Type type =
+    checker::Type type =
         declared ? type_of(*declared, builder_.dims()) : checker::Type::tensor(ElementType::int64, Shape{Dim(1)});
+    const bool is_complex = type.elem != part_type_of(type.elem);
+    type.elem = part_type_of(type.elem);
     set_value(graph, id, builder_.placeholder(type));
+    if (is_complex) set_complex(graph, id, {builder_.placeholder(type), builder_.placeholder(type)});
     if (!declared || !declared->shape) unknown_.emplace(&graph, id);
   }
 }
@@ -171,6 +206,30 @@ void Importer::import_node(const Graph& graph, std::size_t index) {
   entry_ = outer_entry;
 }
 
+bool Importer::reads_complex(const Graph& graph, const Node& node) const {
+  if (imaginary_.empty()) return false;
+  const auto is_complex = [&](const Argument& argument) {
+    const auto* id = argument.as<ValueId>();
+    return id && imaginary(graph, *id);
+  };
+  return std::any_of(node.arguments.begin(), node.arguments.end(), [&](const Argument& argument) {
+    const auto* list = argument.as<Argument::List>();
+    return is_complex(argument) || (list && std::any_of(list->begin(), list->end(), is_complex));
+  });
+}
+
+/// The mapping of complex operands, that of real ones once for each part, or that of real ones, which asks for complex ones or refuses them.
+void Importer::map_complex(const Graph& graph, const Node& node, MapNode map) {
+  Call call(*this, builder_, node, graph);
+  if (const MapNode of_complex = mappings_.find_complex(node.op)) return of_complex(call);
+  if (!mappings_.is_by_part(node.op)) return map(call);
+  for (const ComplexPart part : {ComplexPart::real, ComplexPart::imaginary}) {
+    part_ = part;
+    if (!refused_) map(call);
+  }
+  part_ = ComplexPart::none;
+}
+
 void Importer::map_node(const Graph& graph, const Node& node) {
   const std::size_t findings = builder_.findings().size();
   builder_.set_origin(node.name, node.scope, node.source);
@@ -184,7 +243,9 @@ void Importer::map_node(const Graph& graph, const Node& node) {
     if (trace_) (*trace_)[entry_].refusal = "it reads what a refused operator computes";
     return;
   }
-  if (map) {
+  if (map && reads_complex(graph, node)) {
+    map_complex(graph, node, map);
+  } else if (map) {
     Call call(*this, builder_, node, graph);
     map(call);
   } else if (refused && refused->is_free_of_effects && !is_needed(graph, node)) {
@@ -244,16 +305,26 @@ std::vector<Val> Importer::import_inlined(const Graph& graph, std::vector<Val> i
     return outputs;
   }
   values_[&graph].assign(graph.values.size(), {});
+  imaginary_.erase(&graph);
   needed_.erase(&graph);  // a reader may have asked for types while the graph was shorter
   for (std::size_t i = 0; i < inputs.size(); ++i) set_value(graph, graph.inputs[i], inputs[i]);
   add_tensors(graph);
   import_nodes(graph);
-  for (const Output& output : graph.outputs) outputs.push_back(value(graph, output.value));
+  for (const Output& output : graph.outputs) {
+    if (imaginary(graph, output.value)) refuse("a graph inside the node gives complex numbers", {});
+    outputs.push_back(value(graph, output.value));
+  }
   values_.erase(&graph);
   return outputs;
 }
 
 namespace {
+
+Error complex_output(std::string_view name) {
+  Error error = make_error("unsupported-operator", fmt::format("output {} holds complex numbers", quote(name)));
+  error.diagnostic.help = "let the model return the real and the imaginary part, as torch.view_as_real does";
+  return error;
+}
 
 /// `opset` becomes that which mappings need, if it is more.
 Result<ir::Model> import_with(std::int64_t& opset, const Model& source, const Mappings& mappings,
@@ -275,6 +346,7 @@ Result<ir::Model> import_with(std::int64_t& opset, const Model& source, const Ma
   for (const Output& output : source.graph.outputs) {
     const Val value = importer.value(source.graph, output.value);
     if (!value) return make_error("malformed-model", fmt::format("nothing computes output {}", quote(output.name)));
+    if (importer.imaginary(source.graph, output.value)) return complex_output(output.name);
     importer.builder().add_output(value, output.name);
   }
   importer.builder().remove_unused();

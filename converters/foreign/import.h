@@ -38,11 +38,16 @@ class Mappings {
     for (const std::string_view op : ops) refused_.insert_or_assign(op, why);
   }
   const std::map<std::string_view, Refused>& refused() const { return refused_; }
-  /// Null when there is none.
-  MapNode find(std::string_view op) const {
-    const auto found = by_op_.find(op);
-    return found == by_op_.end() ? nullptr : found->second;
+  /// How an operator of `add` is turned into ONNX where an operand is complex.
+  void add_complex(std::initializer_list<std::string_view> ops, MapNode map) {
+    for (const std::string_view op : ops) complex_.insert_or_assign(op, map);
   }
+  /// Operators of `add` that do to the real and to the imaginary part of their operands what they do to real numbers.
+  void add_by_part(std::initializer_list<std::string_view> ops) { by_part_.insert(ops); }
+  /// Null when there is none.
+  MapNode find(std::string_view op) const { return find_in(by_op_, op); }
+  MapNode find_complex(std::string_view op) const { return find_in(complex_, op); }
+  bool is_by_part(std::string_view op) const { return by_part_.contains(op); }
   const std::map<std::string_view, MapNode>& all() const { return by_op_; }
   /// All that something is known of, sorted.
   ReadOperators operators() const {
@@ -54,7 +59,13 @@ class Mappings {
   }
 
  private:
-  std::map<std::string_view, MapNode> by_op_;
+  static MapNode find_in(const std::map<std::string_view, MapNode>& maps, std::string_view op) {
+    const auto found = maps.find(op);
+    return found == maps.end() ? nullptr : found->second;
+  }
+
+  std::map<std::string_view, MapNode> by_op_, complex_;
+  std::set<std::string_view> by_part_;
   std::map<std::string_view, Refused> refused_;
 };
 
@@ -68,6 +79,9 @@ Result<ir::Model> import_model(const Model& model, const Mappings& mappings, std
 
 /// An ONNX model without nodes that has the inputs of `source`.
 ir::Model empty_model(const Model& source, std::int64_t opset);
+
+/// What of complex values a mapping is given and gives: nothing, or one part of each.
+enum class ComplexPart { none, real, imaginary };
 
 /// The state of an import, seen by Call.
 class Importer {
@@ -84,8 +98,15 @@ class Importer {
   void import_node(const Graph& graph, std::size_t index);
   std::vector<Val> import_inlined(const Graph& graph, std::vector<Val> inputs);
 
+  /// Of a complex value the part at hand.
   Val value(const Graph& graph, ValueId id) const;
   void set_value(const Graph& graph, ValueId id, Val value);
+  /// The imaginary part, which only complex values have.
+  Val imaginary(const Graph& graph, ValueId id) const;
+  void set_complex(const Graph& graph, ValueId id, const Complex& value);
+  ComplexPart part() const { return part_; }
+  /// Another value is the same one.
+  void copy_value(const Graph& from, ValueId id, const Graph& to, ValueId copy);
   /// Whether the value has been imported and its type follows from no refused operator.
   bool knows(const Graph& graph, ValueId id) const { return value(graph, id) && !unknown_.contains({&graph, id}); }
   /// A reader that still writes the graph has added values.
@@ -109,6 +130,8 @@ class Importer {
  private:
   bool is_needed(const Graph& graph, const Node& node);
   void map_node(const Graph& graph, const Node& node);
+  void map_complex(const Graph& graph, const Node& node, MapNode map);
+  bool reads_complex(const Graph& graph, const Node& node) const;
   void trace_made(std::size_t entry, std::size_t first);
   bool reads_unknown(const Graph& graph, const Node& node) const;
   void fill_in(const Graph& graph, const Node& node);
@@ -118,6 +141,8 @@ class Importer {
   OnnxBuilder builder_;
   std::int64_t opset_, needed_opset_ = 0;
   std::unordered_map<const Graph*, std::vector<Val>> values_;
+  std::unordered_map<const Graph*, std::map<ValueId, Val>> imaginary_;
+  ComplexPart part_ = ComplexPart::none;
   std::unordered_map<const Graph*, std::vector<bool>> needed_;  ///< values, of graphs where that was asked
   Refusals refusals_;
   const Node* node_ = nullptr;

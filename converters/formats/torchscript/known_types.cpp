@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "converters/foreign/complex_numbers.h"
 #include "converters/foreign/import.h"
 #include "converters/formats/torchscript/mappings.h"
 
@@ -62,10 +63,7 @@ void KnownTypes::assume(const Graph& pass, ValueId given, const Item& first) {
 void KnownTypes::fill_inputs(const GraphWriter::Frame& frame) {
   foreign::Importer& importer = state_->importer;
   const Graph& graph = *frame.graph;
-  for (const auto& [outer, inner] : frame.inputs) {
-    importer.set_value(graph, inner, importer.value(*outer.first, outer.second));
-    if (!importer.knows(*outer.first, outer.second)) importer.forget(graph, inner);
-  }
+  for (const auto& [outer, inner] : frame.inputs) importer.copy_value(*outer.first, outer.second, graph, inner);
   for (const ValueId id : graph.inputs) {
     const auto first = state_->given_first.find({&graph, id});
     if (first == state_->given_first.end() || importer.value(graph, id)) continue;
@@ -94,10 +92,7 @@ void KnownTypes::catch_up(const Graph& graph) {
       continue;
     }
     if (changes_shape(node.op)) importer.forget(graph, *written);
-    for (const ValueId id : node.outputs) {
-      importer.set_value(graph, id, importer.value(graph, *written));
-      if (!importer.knows(graph, *written)) importer.forget(graph, id);
-    }
+    for (const ValueId id : node.outputs) importer.copy_value(graph, *written, graph, id);
   }
 }
 
@@ -118,7 +113,8 @@ ElementType KnownTypes::elem(const Item& tensor) {
   catch_up();
   foreign::Importer& importer = state_->importer;
   if (!importer.knows(*tensor.graph, tensor.id)) return ElementType::undefined;
-  return importer.builder().elem(importer.value(*tensor.graph, tensor.id));
+  const ElementType elem = importer.builder().elem(importer.value(*tensor.graph, tensor.id));
+  return importer.imaginary(*tensor.graph, tensor.id) ? foreign::complex_type_of(elem) : elem;
 }
 
 std::optional<std::vector<std::int64_t>> KnownTypes::sizes(const Item& tensor) {

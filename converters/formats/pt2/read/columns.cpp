@@ -52,6 +52,24 @@ void map_image_to_columns(Call& call) {
   call.result(rank == 3 ? onnx.squeeze(result, {0}) : result);
 }
 
+/// Windows of one axis: where each begins stays on that axis, its elements are a last one.
+void map_windows_of_axis(Call& call) {
+  auto& onnx = call.onnx;
+  Val x = call.tensor("self");
+  const std::size_t rank = call.rank(x);
+  const std::int64_t axis = call.axis("dimension", 0, rank), size = call.integer("size", 1),
+                     step = call.integer("step", 1);
+  constexpr std::int64_t longest = 1 << 24;
+  if (size < 0 || size > longest || step < 1) return call.refuse("the windows have no size or do not go on");
+  if (rank == 0) x = onnx.unsqueeze(x, {0});
+  const Val windows = onnx.emit("Gather", {x, places_of_blocks(call, x, axis, size, 1, step)}, {{"axis", axis}});
+  std::vector<std::int64_t> order;
+  for (std::int64_t i = 0; i <= static_cast<std::int64_t>(rank); ++i)
+    if (i != axis) order.push_back(i);
+  order.push_back(axis);
+  call.result(rank == 0 ? onnx.squeeze(windows, {1}) : onnx.transpose(windows, order));
+}
+
 void map_columns_to_image(Call& call) {
   auto& onnx = call.onnx;
   Val x = call.tensor("self");
@@ -71,6 +89,8 @@ void map_columns_to_image(Call& call) {
 void register_columns(Mappings& mappings);
 void register_columns(Mappings& mappings) {
   mappings.add("aten.im2col.default", map_image_to_columns);
+  mappings.add({"aten.unfold.default", "aten.unfold_copy.default"}, map_windows_of_axis);
+  mappings.add_by_part({"aten.unfold.default", "aten.unfold_copy.default"});
   mappings.add("aten.col2im.default", map_columns_to_image);
 }
 

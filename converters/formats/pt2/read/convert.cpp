@@ -1,17 +1,27 @@
 // The same numbers as another type, on another device.
+#include "converters/foreign/complex_numbers.h"
 #include "converters/formats/pt2/mappings.h"
 
 namespace onnxkit::pt2 {
 namespace {
 
 using foreign::Call;
+using foreign::Complex;
 using foreign::Val;
 
 void map_to(Call& call) {
-  const Val x = call.tensor(call.has("self") ? "self" : "a");
+  auto& onnx = call.onnx;
+  const Complex x = call.complex(call.has("self") ? "self" : "a");
   ElementType type = call.elem("dtype");
-  if (call.has("other")) type = call.onnx.elem(call.tensor("other"));
-  call.result(type == ElementType::undefined ? x : call.onnx.cast(x, type));
+  if (call.has("other")) {
+    const Complex other = call.complex("other");
+    type = other.imaginary ? foreign::complex_type_of(onnx.elem(other.real)) : onnx.elem(other.real);
+  }
+  if (type == ElementType::undefined) return call.result(x);
+  const ElementType part = foreign::part_type_of(type);
+  const Val real = onnx.cast(x.real, part);
+  if (part == type) return call.result(real);  // without the imaginary part, as in PyTorch
+  call.result(with_both_parts(onnx, {real, x.imaginary ? onnx.cast(x.imaginary, part) : Val{}}));
 }
 
 template <ElementType type>

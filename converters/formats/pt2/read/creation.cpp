@@ -1,6 +1,7 @@
 // Tensors made from sizes and numbers.
 #include <optional>
 
+#include "converters/foreign/complex_numbers.h"
 #include "converters/formats/pt2/mappings.h"
 #include "libonnxkit/base/checked.h"
 
@@ -37,15 +38,21 @@ Val filled(Call& call, Val number, Val sizes) {
   return known && known->empty() ? number : call.onnx.emit("Expand", {number, sizes});
 }
 
+/// A tensor of real numbers as one of `type`, which may be complex.
+void give(Call& call, ElementType type, Val real) {
+  const foreign::Complex number = {real, {}};
+  call.result(type == foreign::part_type_of(type) ? number : with_both_parts(call.onnx, number));
+}
+
 template <int value>
 void map_constant(Call& call) {
   const ElementType type = type_of_new(call, ElementType::float32);
-  call.result(filled(call, call.onnx.scalar(type, value), call.sizes("size")));
+  give(call, type, filled(call, call.onnx.scalar(foreign::part_type_of(type), value), call.sizes("size")));
 }
 
 void map_full(Call& call) {
   const ElementType type = type_of_new(call, type_of_number(call, "fill_value"));
-  call.result(filled(call, call.number("fill_value", type), call.sizes("size")));
+  give(call, type, filled(call, call.number("fill_value", foreign::part_type_of(type)), call.sizes("size")));
 }
 
 /// As large as a tensor that is there.
@@ -57,7 +64,7 @@ Val filled_like(Call& call, Val number) {
 
 template <int value>
 void map_constant_like(Call& call) {
-  const ElementType type = created_type(call, call.onnx.elem(call.tensor("self")));
+  const ElementType type = foreign::part_type_of(created_type(call, call.onnx.elem(call.tensor("self"))));
   call.result(filled_like(call, call.onnx.scalar(type, value)));
 }
 
@@ -186,6 +193,7 @@ void register_creation(Mappings& mappings) {
   mappings.add({"aten.ones.default", "aten.new_ones.default"}, map_constant<1>);
   mappings.add({"aten.full.default", "aten.new_full.default"}, map_full);
   mappings.add({"aten.zeros_like.default", "aten.zero.default", "aten.empty_like.default"}, map_constant_like<0>);
+  mappings.add_by_part({"aten.zeros_like.default", "aten.zero.default", "aten.empty_like.default"});
   mappings.add("aten.ones_like.default", map_constant_like<1>);
   mappings.add({"aten.full_like.default", "aten.fill.Scalar", "aten.fill.Tensor"}, map_full_like);
   mappings.add("aten.scalar_tensor.default", map_scalar_tensor);

@@ -1,4 +1,5 @@
 // Operators of two operands that broadcast.
+#include "converters/foreign/complex_numbers.h"
 #include "converters/formats/pt2/mappings.h"
 #include "converters/formats/pt2/promotion.h"
 
@@ -90,21 +91,13 @@ void map_extremum(Call& call) {
   call.result(call.onnx.emit(is_maximum ? "Max" : "Min", {x.a, x.b}));
 }
 
-/// Of two angles: all four quadrants from the arctangent of the quotient.
 void map_atan2(Call& call) {
   Operands x = operands_of(call);
   auto& onnx = call.onnx;
   if (!is_floating(x.type)) {
     x = {onnx.cast(x.a, ElementType::float32), onnx.cast(x.b, ElementType::float32), ElementType::float32};
   }
-  constexpr double pi = 3.14159265358979323846;
-  const Val zero = onnx.scalar(x.type, 0);
-  const Val slope = onnx.emit("Atan", {onnx.emit("Div", {x.a, x.b})});
-  const Val below = onnx.emit("Less", {x.a, zero});
-  const Val shift = onnx.emit("Where", {below, onnx.scalar(x.type, -pi), onnx.scalar(x.type, pi)});
-  const Val left = onnx.emit("Where", {onnx.emit("Less", {x.b, zero}), onnx.emit("Add", {slope, shift}), slope});
-  const Val origin = onnx.emit("And", {onnx.emit("Equal", {x.a, zero}), onnx.emit("Equal", {x.b, zero})});
-  call.result(onnx.emit("Where", {origin, zero, left}));
+  call.result(angle_of(onnx, x.a, x.b));
 }
 
 void map_comparison(Call& call, std::string_view op, bool negated) {

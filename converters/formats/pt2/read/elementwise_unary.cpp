@@ -155,12 +155,11 @@ void register_elementwise_unary(Mappings& mappings) {
   mappings.add({"aten.clamp.default", "aten.clamp.Tensor", "aten.clamp_min.default", "aten.clamp_max.default",
                 "aten.clamp_min.Tensor", "aten.clamp_max.Tensor"},
                map_clamp);
-  mappings.add({"aten.alias.default", "aten.detach.default", "aten.clone.default", "aten.contiguous.default",
-                "aten.lift_fresh_copy.default", "aten.alias_copy.default", "aten.resolve_conj.default",
-                "aten.resolve_neg.default", "aten.real.default", "aten.positive.default", "aten.conj_physical.default",
-                "aten.dropout.default", "aten.feature_dropout.default", "aten.alpha_dropout.default",
-                "aten.native_dropout.default"},
-               map_same);
+  mappings.add(
+      {"aten.alias.default", "aten.detach.default", "aten.clone.default", "aten.contiguous.default",
+       "aten.lift_fresh_copy.default", "aten.alias_copy.default", "aten.positive.default", "aten.dropout.default",
+       "aten.feature_dropout.default", "aten.alpha_dropout.default", "aten.native_dropout.default"},
+      map_same);
   mappings.add({"aten._assert_tensor_metadata.default", "aten._assert_async.msg", "aten._assert_scalar.default",
                 "aten.sym_constrain_range.default", "aten.sym_constrain_range_for_size.default"},
                map_nothing);

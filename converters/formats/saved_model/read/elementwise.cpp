@@ -1,4 +1,5 @@
 // Operators of one or two inputs, element by element.
+#include "converters/foreign/complex_numbers.h"
 #include "converters/formats/saved_model/lower.h"
 
 namespace onnxkit::saved_model {
@@ -171,19 +172,7 @@ void map_xlogy(Call& call) {
   call.result(zero_where_zero(onnx, x, onnx.emit("Mul", {x, onnx.emit("Log", {y})})));
 }
 
-/// The angle of the point (x, y), by the arc tangent of the quotient moved to the right half.
-void map_atan2(Call& call) {
-  auto& onnx = call.onnx;
-  const Val y = call.tensor("y"), x = call.tensor("x");
-  const ElementType type = onnx.elem(x);
-  constexpr double pi = 3.14159265358979323846;
-  const Val zero = onnx.scalar(type, 0);
-  const Val angle = onnx.emit("Atan", {onnx.emit("Div", {y, x})});
-  const Val turn = onnx.emit("Where", {onnx.emit("Less", {y, zero}), onnx.scalar(type, -pi), onnx.scalar(type, pi)});
-  const Val turned = onnx.emit("Where", {onnx.emit("Less", {x, zero}), onnx.emit("Add", {angle, turn}), angle});
-  const Val upright = onnx.emit("Mul", {onnx.emit("Sign", {y}), onnx.scalar(type, pi / 2)});
-  call.result(onnx.emit("Where", {onnx.emit("Equal", {x, zero}), upright, turned}));
-}
+void map_atan2(Call& call) { call.result(angle_of(call.onnx, call.tensor("y"), call.tensor("x"))); }
 
 void map_shift(Call& call) {
   const Val x = call.tensor("x"), y = call.tensor("y");
