@@ -164,7 +164,7 @@ class Guard {
     Expression seen;
     const auto number = seen.input(0, Lane::f32);
     const auto blind = seen.apply(Operation::equal, seen.input(1, Lane::f32), seen.constant(Lane::f32, minus_infinity));
-    seen.apply(Operation::select, blind, seen.constant(Lane::f32, 0), number);
+    seen.apply(Operation::select, blind, seen.constant(Lane::f32, parameters->blind), number);
     steps.push_back(map_of(std::move(seen), {to, plan::broadcast_to(*guarded.greatest, to.dims)}, to, step));
   }
 

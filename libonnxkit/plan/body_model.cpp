@@ -116,6 +116,8 @@ BodyModel body_model(const ir::Model& model, const ir::Graph& body, bool passes_
     const ir::ValueId inner = graph->intern(name);
     if (const ir::Tensor* constant = constants.find(id)) {
       graph->initializers.push_back(ir::clone(*constant));
+    } else if (const ir::SparseTensor* sparse = constants.find_sparse(id)) {
+      graph->sparse_initializers.push_back(ir::clone(*sparse));
     } else {
       ir::ValueInfo& input = graph->inputs.emplace_back();
       input.value = inner;

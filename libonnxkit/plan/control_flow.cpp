@@ -57,7 +57,8 @@ class Collected {
  public:
   /// What is wrong with it; empty when nothing is.
   const char* add(Value value) {
-    if (!value.is_tensor() || !is_storable(value.tensor.type())) return "a scan output is not a tensor of numbers";
+    const ElementType type = value.tensor.type();
+    if (!value.is_tensor() || (type != ElementType::string && !is_storable(type))) return "a scan output is no tensor";
     if (!parts_.empty() &&
         (parts_.front().dims() != value.tensor.dims() || parts_.front().type() != value.tensor.type()))
       return "the shape of a scan output changes between iterations";
@@ -74,6 +75,7 @@ class Collected {
     const std::size_t inner = static_cast<std::size_t>(element_count(sizes.subspan(axis))) * bytes_of(first.type());
     Dims dims = first.dims();
     dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(axis), static_cast<std::int64_t>(parts_.size()));
+    if (first.type() == ElementType::string) return stacked_strings(std::move(dims), outer);
     std::vector<std::byte> bytes(inner * outer * parts_.size());
     for (std::size_t i = 0; i < outer && inner != 0; ++i) {
       for (std::size_t part = 0; part < parts_.size(); ++part)
@@ -84,6 +86,18 @@ class Collected {
   std::size_t rank() const { return parts_.front().dims().size(); }
 
  private:
+  Result<Tensor> stacked_strings(Dims dims, std::size_t outer) const {
+    std::vector<std::string> all;
+    for (std::size_t i = 0; i < outer; ++i) {
+      for (const Tensor& part : parts_) {
+        const std::size_t inner = part.strings().size() / outer;
+        const auto some = part.strings().subspan(i * inner, inner);
+        all.insert(all.end(), some.begin(), some.end());
+      }
+    }
+    return Tensor::from_strings(std::move(dims), std::move(all));
+  }
+
   std::vector<Tensor> parts_;
 };
 

@@ -150,7 +150,9 @@ struct AttentionParameters : Parameters {
   double softcap = 0;      ///< 0: none
   bool is_causal = false;  ///< row i sees columns up to i + causal_offset
   std::int64_t causal_offset = 0;
-  bool leaves_blind = false;  ///< no query is without keys, or a step behind writes what it gets
+  bool mask_replaces = false;  ///< the mask is 0 or takes a score's place, in which a NaN is gone
+  double blind = 0;            ///< what a query gets that sees no key: 0, or NaN as of a softmax of infinities
+  bool leaves_blind = false;   ///< no query is without keys, or a step behind writes what it gets
   std::string text() const override;
 };
 

@@ -152,6 +152,8 @@ std::string AttentionParameters::text() const {
   if (softcap > 0) text += fmt::format(", softcap {}", static_cast<float>(softcap));
   if (is_causal) text += ", causal";
   if (is_causal && causal_offset != 0) text += fmt::format(" behind {}", causal_offset);
+  if (mask_replaces) text += ", the mask replaces scores";
+  if (std::isnan(blind)) text += ", NaN for queries without keys";
   if (leaves_blind) text += ", any result for queries without keys";
   return text;
 }

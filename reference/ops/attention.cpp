@@ -5,10 +5,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <limits>
 #include <optional>
 
+#include "libonnxkit/spec/pattern_attributes.h"
 #include "reference/kernels/broadcast.h"
 #include "reference/kernels/select.h"
 
@@ -147,13 +147,16 @@ void attention(KernelContext& context) {
   if (cap > 0) scores = map<double, double>(context, scores, q.type(), capping);
   show(capped, scores);
   const Tensor bias = attention_bias(context, scores);
-  scores = map<double, double, double>(context, scores, bias, q.type(), std::plus<double>());
+  const bool replaces = context.has_attribute(spec::mask_replaces);
+  const auto masked = [replaces](double score, double mask) { return replaces && mask != 0 ? mask : score + mask; };
+  scores = map<double, double, double>(context, scores, bias, q.type(), masked);
   show(biased, scores);
   const auto precision = softmax_type(context);
   if (precision) scores = rounded(context, scores, *precision);
-  softmax_rows(context, scores, EmptyRow::zero);
+  const bool is_softmax = context.has_attribute(spec::nan_without_keys);
+  softmax_rows(context, scores, is_softmax ? EmptyRow::nan : EmptyRow::zero);
   if (precision) scores = rounded(context, scores, *precision);
-  clear_masked_rows(scores, bias);
+  if (!is_softmax) clear_masked_rows(scores, bias);
   show(weights, scores);
 
   const Tensor y = weigh_values(context, scores.retyped(q.type()), v);

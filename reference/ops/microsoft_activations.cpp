@@ -108,7 +108,7 @@ void register_microsoft_activations(KernelRegistry& registry) {
     registry.add(microsoft_domain, op, all_versions(), kernel, traits);
   };
   add("Gelu", with_bias<exact_gelu_microsoft>, {.noise = noise::gelu});
-  add("BiasGelu", with_bias<exact_gelu_microsoft>, {.noise = noise::ordinary});
+  add("BiasGelu", with_bias<exact_gelu_microsoft>, {.noise = noise::gelu});
   add("FastGelu", with_bias<tanh_gelu_microsoft>, {.noise = noise::gelu});
   add("QuickGelu", quick_gelu, {.noise = NoiseRule{.results = 4, .input = 1, .absolute = 1}});
   add("BiasAdd", bias_add, {.noise = noise::ordinary});

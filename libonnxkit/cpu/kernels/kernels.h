@@ -210,10 +210,12 @@ struct Attention {
   float scale = 1;
   const float* mask = nullptr;  ///< added: row i is at mask + i * mask_stride; or none
   std::int64_t mask_stride = 0;
-  float softcap = 0;  ///< scores are softcap * tanh(score / softcap) before the mask is added; 0: as they are
+  bool mask_replaces = false;  ///< it is 0 or takes a score's place
+  float softcap = 0;           ///< scores are softcap * tanh(score / softcap) before the mask is added; 0: as they are
   /// Query i sees the keys up to i + causal_offset only, if causal.
   bool causal = false;
   std::int64_t causal_offset = 0;
+  float blind = 0;  ///< what a query gets that sees no key: 0 or NaN
 };
 /// One head of linear attention, as plan::linear_attention_step computes it. Rows of q, k, v and y are so far apart in time.
 struct LinearAttention {

@@ -22,9 +22,11 @@ class AttentionKernel : public Kernel {
                   .depth = q.dims[3],
                   .value_depth = v.dims[3],
                   .scale = static_cast<float>(parameters.scale),
+                  .mask_replaces = parameters.mask_replaces,
                   .softcap = static_cast<float>(parameters.softcap),
                   .causal = parameters.is_causal,
-                  .causal_offset = parameters.causal_offset};
+                  .causal_offset = parameters.causal_offset,
+                  .blind = static_cast<float>(parameters.blind)};
     if (inputs_.size() > 3) attention_.mask_stride = inputs_[3].strides[2];
   }
 

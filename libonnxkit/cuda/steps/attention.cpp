@@ -131,8 +131,14 @@ std::string AttentionText::scores() const {
     std::string inside = sees;
     if (queries % tile != 0 && mask.strides[2] != 0)
       inside += fmt::format("{}row + r < {}", inside.empty() ? "" : " && ", queries);
-    text += fmt::format("        {}score += {};\n", inside.empty() ? "" : fmt::format("if ({}) ", inside),
-                        loaded(mask.type, lane, fmt::format("x3[{}]", place_text(names, mask.strides))));
+    const std::string number = loaded(mask.type, lane, fmt::format("x3[{}]", place_text(names, mask.strides)));
+    text += fmt::format("        {}", inside.empty() ? "" : fmt::format("if ({}) ", inside));
+    text +=
+        parameters.mask_replaces
+            ? fmt::format(
+                  "{{\n          const Number hidden = {};\n          if (hidden != 0) score = hidden;\n        }}\n",
+                  number)
+            : fmt::format("score += {};\n", number);
   }
   if (parameters.is_causal)
     sees += fmt::format("{}column + c <= row + r + {}", sees.empty() ? "" : " && ", parameters.causal_offset);
@@ -178,10 +184,10 @@ std::string AttentionText::results() const {
       "at % {2};\n"
       "    {3}y[{4}] = {5};\n  }}\n",
       sums_of_thread(), threads(), part, condition.empty() ? "" : fmt::format("if ({}) ", condition),
-      place_text(names, to.strides), stored(to.type, lane, "(total[r] == 0 ? 0 : sums[i] / total[r])"));
+      place_text(names, to.strides),
+      stored(to.type, lane, fmt::format("(total[r] == 0 ? {} : sums[i] / total[r])", literal(lane, parameters.blind))));
 }
 
-/// A query that sees no key gets 0.
 Result<std::vector<Launch>> write_attention(const plan::Step& step, const Preparation& preparation) {
   if (const auto fits = check_types(step); !fits) return fits.error();
   const AttentionText text(step, static_cast<const plan::AttentionParameters&>(*step.parameters));

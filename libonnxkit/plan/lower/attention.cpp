@@ -1,6 +1,8 @@
 #include <cmath>
+#include <limits>
 
 #include "libonnxkit/plan/attend.h"
+#include "libonnxkit/spec/pattern_attributes.h"
 
 namespace onnxkit::plan {
 namespace {
@@ -134,6 +136,8 @@ Unlowered lower_attention(LowerCall& call) {
   const auto scale = call.find_real("scale");
   parameters.scale = scale ? static_cast<double>(*scale) : 1 / std::sqrt(static_cast<double>(q->dims[3]));
   parameters.softcap = std::max(call.real("softcap"), 0.0F);
+  parameters.mask_replaces = call.has_attribute(spec::mask_replaces);
+  if (call.has_attribute(spec::nan_without_keys)) parameters.blind = std::numeric_limits<double>::quiet_NaN();
   attending.joins_heads = call.input(AttentionPort::query).rank() == 3;
   const bool shows = call.has_output(AttentionPort::shown_scores);
   ScoreBias bias(call, {q->dims[0], q->dims[1], q->dims[2], k->dims[2]});

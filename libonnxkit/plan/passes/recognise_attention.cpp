@@ -2,7 +2,7 @@
 // mask be added or chosen by Where, the softmax be computed in float32 between two Casts, and keys and values be repeated for groups of heads or, of
 // one head, broadcast over all. Two masks are summed once for all layers that
 // add them, as T5 adds its position bias and a mask.
-// Where a query may see no key at all, Softmax of infinities gives NaN and Attention 0.
+// Where a query may see no key at all, Softmax of infinities gives NaN and Attention 0: an attribute says so.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -13,6 +13,7 @@
 #include "libonnxkit/base/dtype/dtype.h"
 #include "libonnxkit/plan/pass.h"
 #include "libonnxkit/plan/rewriting.h"
+#include "libonnxkit/spec/pattern_attributes.h"
 
 namespace onnxkit::plan {
 namespace {
@@ -40,6 +41,7 @@ class AttentionSearch {
     bool is_inverted = false;                   ///< it chooses them where it is false
     double scale = 1, softcap = 0;
     bool in_float32 = false;
+    bool zeroes_nans = false;  ///< weights that are NaN become 0
   };
 
   void match(std::size_t at) {
@@ -49,6 +51,7 @@ class AttentionSearch {
     found.v = root.inputs[1];
     const ir::ValueId shown = without_nans(root.inputs[0]), weights = before_cast(shown, ElementType::float32);
     found.in_float32 = weights != shown;
+    found.zeroes_nans = shown != root.inputs[0];
     const ir::Node* softmax = subject_.writer(weights, "Softmax");
     if (!softmax) return;
     const checker::Shape* const shape = subject_.shape(weights);
@@ -218,6 +221,9 @@ class AttentionSearch {
     std::vector<ir::Attr> attributes = {{"scale", static_cast<float>(found.scale)}};
     if (found.softcap > 0) attributes.push_back({"softcap", static_cast<float>(found.softcap)});
     if (found.in_float32) attributes.push_back({"softmax_precision", static_cast<std::int64_t>(ElementType::float32)});
+    if (!found.zeroes_nans && (!found.masks.empty() || std::isinf(found.hidden)))
+      attributes.push_back({spec::nan_without_keys, std::int64_t{1}});
+    if (found.condition != ir::ValueId::none) attributes.push_back({spec::mask_replaces, std::int64_t{1}});
     rewriting_.replace(at, ir::make_node(subject_.model(), "Attention", std::move(inputs), {result}, attributes));
   }
 
