@@ -14,6 +14,7 @@
 #include "libonnxkit/base/checked.h"
 #include "libonnxkit/base/system/cpu_time.h"
 #include "libonnxkit/exec/file_for.h"
+#include "libonnxkit/exec/output_names.h"
 #include "libonnxkit/exec/threads_option.h"
 #include "libonnxkit/exec/time_limit.h"
 #include "libonnxkit/ir/tensor/tensor_data.h"
@@ -90,6 +91,8 @@ class LibrarySession : public exec::Session {
     if (!outputs) return outputs.error();
     inputs_ = *std::move(inputs);
     outputs_ = *std::move(outputs);
+    for (const exec::ValueDesc& output : outputs_) output_names_.push_back(output.name);
+    distinct_outputs_ = exec::distinct_names(output_names_);
     report_.arithmetic = arithmetic;
     report_.seconds = seconds;
     return {};
@@ -229,8 +232,8 @@ class LibrarySession : public exec::Session {
   /// Anew for each run: the outputs of the last one would be places of a fixed size, which has to be the one that the model declares.
   Result<void> bind_outputs(Binding* binding) const {
     library_->at(slots::clear_outputs)(binding);
-    for (const exec::ValueDesc& output : outputs_) {
-      if (auto done = library_->call(slots::bind_output, binding, output.name.c_str(),
+    for (const std::string& output : distinct_outputs_) {
+      if (auto done = library_->call(slots::bind_output, binding, output.c_str(),
                                      static_cast<const MemoryInfo*>(memory_.get()));
           !done)
         return done;
@@ -251,14 +254,15 @@ class LibrarySession : public exec::Session {
       if (auto freed = library_->call(slots::allocator_free, allocator, static_cast<void*>(values)); !freed)
         return freed.error();
     }
-    if (count != outputs_.size()) return make_error("worker-failed", "ONNX Runtime gave another number of outputs");
+    if (count != distinct_outputs_.size())
+      return make_error("worker-failed", "ONNX Runtime gave another number of outputs");
     std::vector<NamedValue> outputs;
     for (std::size_t i = 0; i < count; ++i) {
-      auto tensor = tensor_from(owned[i].get(), outputs_[i].name);
+      auto tensor = tensor_from(owned[i].get(), distinct_outputs_[i]);
       if (!tensor) return tensor.error();
-      outputs.push_back({outputs_[i].name, Value(*std::move(tensor))});
+      outputs.push_back({distinct_outputs_[i], Value(*std::move(tensor))});
     }
-    return outputs;
+    return exec::values_of(std::move(outputs), output_names_);
   }
 
   Result<Tensor> tensor_from(RuntimeValue* value, const std::string& name) const {
@@ -286,6 +290,7 @@ class LibrarySession : public exec::Session {
 
   std::shared_ptr<MemoryInfo> memory_;
   std::vector<exec::ValueDesc> outputs_;
+  std::vector<std::string> output_names_, distinct_outputs_;
   std::byte nowhere_{};
 };
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "libonnxkit/exec/output_names.h"
 #include "libonnxkit/workers/answers.h"
 #include "libonnxkit/workers/channel.h"
 #include "libonnxkit/workers/process.h"
@@ -126,8 +127,9 @@ Result<exec::RunAnswer> Worker::State::run(const WorkerRequest& request) {
   auto answer = ask_to_run("run", step, request);
   if (!answer) return answer.error();
   const auto& names = request.outputs.empty() ? outputs_.at(request.model) : request.outputs;
-  auto run = read_run(answer->body, answer->segments, names, std::max(request.repeat, 1));
+  auto run = read_run(answer->body, answer->segments, exec::distinct_names(names), std::max(request.repeat, 1));
   if (!run) return broke_protocol(step, run.error().diagnostic.message);
+  run->outputs = exec::values_of(std::move(run->outputs), names);
   return run;
 }
 

@@ -50,9 +50,12 @@ class Module(Model):
         return self.torch.cuda.max_memory_reserved() if self.device == "cuda" else None
 
     def results(self, raw, outputs):
-        if len(raw) != len(self.outputs):
+        ports = self.outputs
+        if len(raw) != len(ports):
+            ports = list({port.name: port for port in ports}.values())  # a value that is listed twice may come once
+        if len(raw) != len(ports):
             raise WorkerError("failed", f"the module returned {len(raw)} outputs, but declares {len(self.outputs)}")
-        return {port.name: self.to_numpy(self.widened(value, port)) for port, value in zip(self.outputs, raw)}
+        return {port.name: self.to_numpy(self.widened(value, port)) for port, value in zip(ports, raw)}
 
     def widened(self, value, port):
         """In the type that the model declares, where autocast left a shorter one."""
