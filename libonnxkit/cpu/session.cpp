@@ -121,6 +121,22 @@ Result<void> ReadyPlan::bind_inputs(std::span<const Value> inputs) {
   return {};
 }
 
+Result<void> ReadyPlan::bind_outputs() {
+  for (std::size_t i = 0; i < plan_.outputs.size(); ++i) {
+    const plan::Port& port = plan_.outputs[i];
+    const plan::Buffer& buffer = plan_.buffers[port.buffer];
+    if (buffer.home != Home::output) continue;
+    try {
+      written_[i] = outputs_[i].lend([&] { return std::shared_ptr<std::byte>(make_block(buffer.bytes)); });
+    } catch (const std::bad_alloc&) {
+      return make_error("out-of-memory", fmt::format("the system has not enough memory for the {} bytes of output {}",
+                                                     buffer.bytes, quote(port.name)));
+    }
+    bases_[port.buffer] = written_[i].get();
+  }
+  return {};
+}
+
 std::vector<Value> ReadyPlan::take_outputs() {
   std::vector<Value> values;
   for (std::size_t i = 0; i < plan_.outputs.size(); ++i) {
@@ -150,12 +166,7 @@ Result<std::vector<Value>> ReadyPlan::run(std::span<const Value> inputs, const p
   // What an error leaves behind.
   const std::unique_ptr<ReadyPlan, void (*)(ReadyPlan*)> values(this, [](ReadyPlan* plan) { plan->drop_values(); });
   if (auto bound = bind_inputs(inputs); !bound) return bound.error();
-  for (std::size_t i = 0; i < plan_.outputs.size(); ++i) {
-    const plan::Buffer& buffer = plan_.buffers[plan_.outputs[i].buffer];
-    if (buffer.home != Home::output) continue;
-    written_[i] = outputs_[i].lend([&] { return std::shared_ptr<std::byte>(make_block(buffer.bytes)); });
-    bases_[plan_.outputs[i].buffer] = written_[i].get();
-  }
+  if (auto bound = bind_outputs(); !bound) return bound.error();
   const ThreadPool::Busy busy(*threads_);
   RunState state{.threads = threads_.get(), .bases = bases_.data(), .slots = slots_.data(), .run = &run, .error = {}};
   const bool may_end = request.stop.stop_possible() || run.deadline != std::chrono::steady_clock::time_point::max();
@@ -172,6 +183,9 @@ Result<std::vector<Value>> ReadyPlan::run(std::span<const Value> inputs, const p
     }
   } catch (const ThreadPool::Interrupted&) {
     return plan::in_step(run.may_go_on().error(), plan_, *kernel_steps_[at]);
+  } catch (const std::bad_alloc&) {
+    return plan::in_step(make_error("out-of-memory", "the system has not enough memory for this step"), plan_,
+                         *kernel_steps_[at]);
   }
   return take_outputs();
 }

@@ -34,6 +34,7 @@ class ReadyPlan : public plan::Executable {
   /// At the first run, whose limit of memory is known.
   Result<void> make_arena();
   Result<void> bind_inputs(std::span<const Value> inputs);
+  Result<void> bind_outputs();
   std::vector<Value> take_outputs();
   void drop_values();
 

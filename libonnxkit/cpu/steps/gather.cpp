@@ -2,7 +2,10 @@
 #include <atomic>
 #include <cstring>
 #include <span>
+#include <string>
 #include <vector>
+
+#include <fmt/core.h>
 
 #include "libonnxkit/base/dtype/dtype.h"
 #include "libonnxkit/cpu/by_width.h"
@@ -79,10 +82,24 @@ class GatherKernel : public Kernel {
 
   void run(RunState& state) override {
     const bool is_done = positions_.type == ElementType::int64 ? take<std::int64_t>(state) : take<std::int32_t>(state);
-    if (!is_done) state.error = make_error("kernel", "a position to gather from is outside the axis");
+    if (!is_done) state.error = make_error("kernel", fault(state));
   }
 
  private:
+  std::string fault(const RunState& state) const {
+    const std::int64_t size = data_.dims[1];
+    if (data_.size() == 1) return "an index or a length is out of range";  // lowerings test lengths by such a step
+    const auto in = [&]<class Position>(const Position* positions) {
+      const std::span all(positions, static_cast<std::size_t>(positions_.size()));
+      const auto outside = std::ranges::find_if(all, [&](Position at) { return at < -size || at >= size; });
+      return outside == all.end() ? std::int64_t{0} : static_cast<std::int64_t>(*outside);
+    };
+    return fmt::format("index {} is outside an axis of size {}",
+                       positions_.type == ElementType::int64 ? in(state.at<std::int64_t>(positions_))
+                                                             : in(state.at<std::int32_t>(positions_)),
+                       size);
+  }
+
   /// So many times the same places: it is worth while to look how they lie.
   static constexpr std::int64_t fewest_for_runs = 4;
 

@@ -48,12 +48,19 @@ class ReduceKernel : public Kernel {
     if (gone_.sizes.empty()) gone_ = {.sizes = {1}, .strides = {1}};
   }
 
+  std::uint64_t scratch_bytes() const override {
+    if (is_side_by_side() || is_apart()) return 0;
+    const auto near = near_axis();
+    const std::int64_t count = near ? kept_.sizes.back() * gone_.sizes[*near] : gone_.count();
+    return sizeof(T) * static_cast<std::uint64_t>(count);
+  }
+
   void run(RunState& state) override {
     const T* const from = state.at<T>(from_);
     T* const to = state.at<T>(to_);
-    if (gone_.sizes.size() == 1 && gone_.strides[0] == 1)
+    if (is_side_by_side())
       reduce_side_by_side(state, from, to);
-    else if (gone_.sizes.size() == 1 && !kept_.sizes.empty() && kept_.strides.back() == 1)
+    else if (is_apart())
       reduce_apart(state, from, to);
     else if (const auto near = near_axis())
       reduce_groups(state, from, to, *near);
@@ -62,6 +69,9 @@ class ReduceKernel : public Kernel {
   }
 
  private:
+  bool is_side_by_side() const { return gone_.sizes.size() == 1 && gone_.strides[0] == 1; }
+  bool is_apart() const { return gone_.sizes.size() == 1 && !kept_.sizes.empty() && kept_.strides.back() == 1; }
+
   void reduce_side_by_side(RunState& state, const T* from, T* to) const {
     if (kept_.sizes.size() <= 1) {
       const std::int64_t stride = kept_.sizes.empty() ? 0 : kept_.strides[0];

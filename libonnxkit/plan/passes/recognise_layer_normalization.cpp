@@ -41,7 +41,8 @@ class LayerNormalizationSearch {
     if (!deviation) return;
     const auto miss = [&](const char* reason) { rewriting_.miss(at, reason); };
     const auto radicand = plus_scalar(subject_, quotient->radicand);
-    if (!radicand || radicand->scalar < 0) return miss("no constant is added to the variance under the root");
+    if (!radicand) return miss("no single constant is added to the variance under the root");
+    if (radicand->scalar < 0) return miss("a negative number is added to the variance under the root");
     const auto variance = mean_over_last(subject_, radicand->of);
     const auto square = variance ? squared(subject_, variance->of) : std::nullopt;
     if (!square) return miss("what is under the root is not a mean of squares over the last axes");

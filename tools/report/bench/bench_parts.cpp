@@ -11,6 +11,9 @@
 namespace onnxkit::tools {
 namespace {
 
+/// A line of Python's stack says nothing to who reads one line.
+bool is_of_stack(const std::string& note) { return note.starts_with("Traceback (") || note.starts_with("  "); }
+
 /// A sum that is known as long as its terms are.
 void add_known(std::optional<double>& sum, const std::optional<double>& term, bool is_first) {
   if (is_first)
@@ -66,13 +69,15 @@ std::string bench_verdict_text(const BenchSideReport& side) {
 }
 
 std::string bench_failure_text(const Error& error) {
-  constexpr std::size_t most_notes = 3;
+  constexpr int most_notes = 3;
   const Diagnostic& diagnostic = error.diagnostic;
   std::string text = diagnostic.message;
   if (const std::string place = place_text(diagnostic.location); !place.empty()) text += " (" + place + ")";
-  for (std::size_t i = 0; i < std::min(most_notes, diagnostic.notes.size()); ++i) {
-    const std::string& note = diagnostic.notes[i];
-    if (text.find(note) == std::string::npos) text += "; " + note;
+  int told = 0;
+  for (const std::string& note : diagnostic.notes) {
+    if (told == most_notes || is_of_stack(note) || text.find(note) != std::string::npos) continue;
+    text += "; " + note;
+    ++told;
   }
   if (!diagnostic.help.empty()) text += "; " + diagnostic.help;
   return without_controls(text);
