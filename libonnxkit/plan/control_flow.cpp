@@ -58,7 +58,8 @@ class Collected {
   /// What is wrong with it; empty when nothing is.
   const char* add(Value value) {
     const ElementType type = value.tensor.type();
-    if (!value.is_tensor() || (type != ElementType::string && !is_storable(type))) return "a scan output is not a tensor";
+    if (!value.is_tensor() || (type != ElementType::string && !is_storable(type)))
+      return "a scan output is not a tensor";
     if (!parts_.empty() &&
         (parts_.front().dims() != value.tensor.dims() || parts_.front().type() != value.tensor.type()))
       return "the shape of a scan output changes between iterations";
