@@ -137,10 +137,11 @@ Result<void> PlannedRun::may_go_on() const {
   return {};
 }
 
-exec::RunLimits PlannedRun::remaining_time() const {
-  if (deadline == Clock::time_point::max()) return {};
-  constexpr std::chrono::milliseconds shortest(1);
-  return {.time = std::max(std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()), shortest)};
+exec::RunLimits PlannedRun::remaining_limits() const {
+  exec::RunLimits limits = request.limits;
+  if (deadline != Clock::time_point::max())
+    limits.spent = limits.time - std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());
+  return limits;
 }
 
 // ---- models and their plans
@@ -252,7 +253,7 @@ BuildOptions Planned::build_options(const PlannedRun& run) const {
     auto session = options_.host->load({.model = view}, host_load(load));
     if (!session) return session.error();
     exec::RunRequest request;
-    request.limits = run.remaining_time();
+    request.limits = run.remaining_limits();
     request.stop = run.request.stop;
     auto answer = (*session)->run(request);
     if (!answer) return answer.error();
