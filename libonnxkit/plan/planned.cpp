@@ -10,11 +10,11 @@
 
 #include "libonnxkit/base/dtype/dtype.h"
 #include "libonnxkit/base/system/cpu_time.h"
+#include "libonnxkit/exec/guarded.h"
 #include "libonnxkit/exec/support.h"
 #include "libonnxkit/ir/clone.h"
 #include "libonnxkit/ir/order.h"
 #include "libonnxkit/plan/control_flow.h"
-#include "libonnxkit/plan/guarded.h"
 #include "libonnxkit/plan/places.h"
 #include "libonnxkit/plan/steps.h"
 #include "libonnxkit/plan/validity.h"
@@ -400,7 +400,7 @@ PlannedSession::PlannedSession(std::shared_ptr<const ir::Model> model, PlannedOp
 }
 
 Result<void> PlannedSession::prepare(std::string arithmetic) {
-  return guarded([&] { return prepare_plan(std::move(arithmetic)); });
+  return exec::guarded([&] { return prepare_plan(std::move(arithmetic)); });
 }
 
 Result<void> PlannedSession::prepare_plan(std::string arithmetic) {
@@ -442,7 +442,7 @@ Result<std::vector<NamedValue>> PlannedSession::given_values(const exec::RunRequ
 }
 
 Result<exec::RunAnswer> PlannedSession::run(const exec::RunRequest& request) {
-  return guarded([&] { return run_plan(request); });
+  return exec::guarded([&] { return run_plan(request); });
 }
 
 Result<exec::RunAnswer> PlannedSession::run_plan(const exec::RunRequest& request) {
