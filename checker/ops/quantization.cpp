@@ -13,7 +13,9 @@ bool may_be_single(InferContext& context, const Shape& shape) {
   return shape.empty() || (shape.size() == 1 && !context.dims().never_equal(shape.front(), 1));
 }
 
+/// A vector has one axis, whatever the attribute says.
 std::optional<std::size_t> quantized_axis(InferContext& context, std::size_t rank) {
+  if (rank == 1) return 0;
   return resolve_axis(context, context.integer("axis", 1), rank, at_attribute("axis"));
 }
 
@@ -37,7 +39,7 @@ void check_scale(InferContext& context) {
     if (x) check_block_scale(context, *x, block);
   } else if (scale->size() > 1) {
     require_shape(context, 1, {Dim()}, "the scale must be a scalar or a vector when block_size is 0");
-  } else if (!may_be_single(context, *scale) && x && x->size() > 1) {
+  } else if (!may_be_single(context, *scale) && x) {
     const auto axis = quantized_axis(context, x->size());
     if (axis)
       require_shape(context, 1, {(*x)[*axis]}, fmt::format("there must be one scale per slice along axis {}", *axis));

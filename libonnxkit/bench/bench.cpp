@@ -301,7 +301,7 @@ class Measurement {
       if (!side.failure) fewest = std::min(fewest, side.rounds.size());
     if (fewest >= least_compared_rounds || report_.cancelled) return;
     report_.warnings.push_back(
-        fmt::format("only {} {} measured in {:.3g} s, and {} needs {}; --max-time gives them longer", fewest,
+        fmt::format("only {} {} measured in {:.3g} s, and {} needs {}; a longer --max-time allows more rounds", fewest,
                     fewest == 1 ? "round was" : "rounds were", options_.max_seconds,
                     report_.sides.size() == 1 ? "an interval" : "a ratio", least_compared_rounds));
   }

@@ -35,6 +35,8 @@ std::string field_of(const char* path, std::string_view key) {
   return {};
 }
 
+std::string times_text(std::uint64_t count) { return count == 1 ? "once" : fmt::format("{} times", count); }
+
 /// Bytes of a field of /proc/self/status.
 std::uint64_t own_memory(std::string_view key) {
   return std::strtoull(field_of("/proc/self/status", key).c_str(), nullptr, 10) * 1024;
@@ -142,8 +144,8 @@ Disturbances disturbances(const MachineState& before, const MachineState& after,
     found.texts.push_back(fmt::format("the quota of the control group held its processes back for {:.2f} s", held));
   found.lost_processors = !found.texts.empty();
   if (after.throttles > before.throttles)
-    found.texts.push_back(
-        fmt::format("the processor slowed down {} times because of its heat", after.throttles - before.throttles));
+    found.texts.push_back(fmt::format("the processor slowed down {} because of its heat",
+                                      times_text(after.throttles - before.throttles)));
   if (!before.megahertz.empty() && before.megahertz.size() == after.megahertz.size()) {
     const double fastest_before = *std::max_element(before.megahertz.begin(), before.megahertz.end());
     const double fastest_after = *std::max_element(after.megahertz.begin(), after.megahertz.end());

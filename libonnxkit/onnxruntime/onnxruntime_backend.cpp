@@ -14,6 +14,7 @@
 #include "libonnxkit/base/checked.h"
 #include "libonnxkit/base/system/cpu_time.h"
 #include "libonnxkit/exec/file_for.h"
+#include "libonnxkit/exec/guarded.h"
 #include "libonnxkit/exec/output_names.h"
 #include "libonnxkit/exec/threads_option.h"
 #include "libonnxkit/exec/time_limit.h"
@@ -102,7 +103,12 @@ class LibrarySession : public exec::Session {
   const std::vector<exec::ValueDesc>& outputs() const override { return outputs_; }
   const exec::LoadReport& loaded() const override { return report_; }
 
-  Result<exec::RunAnswer> run(const exec::RunRequest& request) override {
+  Result<exec::RunAnswer> run(const exec::RunRequest& request) final {
+    return exec::guarded([&] { return answer_to(request); });
+  }
+
+ protected:
+  virtual Result<exec::RunAnswer> answer_to(const exec::RunRequest& request) {
     const auto values = values_of(request);
     if (!values) return values.error();
     auto answer = run_on_host(request, *values, {});
@@ -110,7 +116,6 @@ class LibrarySession : public exec::Session {
     return answer;
   }
 
- protected:
   /// In the order of the inputs.
   Result<std::vector<Value>> values_of(const exec::RunRequest& request) const {
     if (!request.taps.empty()) return make_error("not-supported", "this backend gives the outputs of its model only");
@@ -315,7 +320,8 @@ class CudaSession : public LibrarySession {
   CudaSession& operator=(const CudaSession&) = delete;
   ~CudaSession() override { session_.reset(); }  // which uses the stream
 
-  Result<exec::RunAnswer> run(const exec::RunRequest& request) override {
+ private:
+  Result<exec::RunAnswer> answer_to(const exec::RunRequest& request) override {
     const auto values = values_of(request);
     if (!values) return values.error();
     const auto used_before = cuda_.runtime->used_bytes();
@@ -326,7 +332,6 @@ class CudaSession : public LibrarySession {
     return answer;
   }
 
- private:
   static constexpr const char* graph_setting = "gpu_graph_id";
   static constexpr std::size_t most_places = 8;
 
@@ -432,6 +437,12 @@ class LibraryBackend : public exec::Backend {
 
   Result<std::unique_ptr<exec::Session>> load(const exec::ModelSource& source,
                                               const exec::LoadOptions& options) override {
+    return exec::guarded([&] { return make_session(source, options); });
+  }
+
+ private:
+  Result<std::unique_ptr<exec::Session>> make_session(const exec::ModelSource& source,
+                                                      const exec::LoadOptions& options) {
     const auto desc = describe();
     if (!desc) return desc.error();
     if (auto fits = exec::check_load(*desc, source, options); !fits) return fits.error();
@@ -474,7 +485,6 @@ class LibraryBackend : public exec::Backend {
     return std::unique_ptr<exec::Session>(std::move(session));
   }
 
- private:
   using Options = std::map<std::string, std::string>;
 
   static std::string option(const Options& given, const char* name, const char* fallback) {

@@ -35,7 +35,8 @@ struct BuildOptions {
   bool splits_capped_attention = false;
   /// Small integer inputs are taken for constants: they are sizes, as what runs already told.
   bool fixes_small_inputs = false;
-  std::uint64_t memory_limit = 0;  ///< of the run that asks; tables of the plan have to fit into it. 0: none
+  /// Of the run that asks; tables and folded constants of the plan have to fit into it. 0: none.
+  std::uint64_t memory_limit = 0;
   /// Null, or asked between nodes and passes, whose error ends it: cancelled, time-limit.
   std::function<Result<void>()> may_go_on = {};
   /// What is wrong with the model (validity.h): all of it runs in one host step then.

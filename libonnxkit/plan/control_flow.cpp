@@ -296,7 +296,7 @@ Result<std::vector<NamedValue>> ControlFlow::run(const exec::RunRequest& request
     for (const auto& body : bodies_)
       if (auto reason = body->out_of_plans()) why_whole_ = *std::move(reason);
     exec::RunRequest again = request;
-    again.limits.time = run.remaining_time().time;
+    again.limits = run.remaining_limits();
     return run_whole(again);
   }
   std::vector<NamedValue> named;

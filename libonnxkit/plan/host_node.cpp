@@ -136,7 +136,7 @@ Result<void> HostNode::run_node(std::byte* const* bases, Value* slots, const Pla
   exec::RunRequest inner;
   inner.seed = request.seed + seed_;
   inner.is_measured = false;
-  inner.limits = request.limits;
+  inner.limits = run.remaining_limits();
   inner.stop = request.stop;
   if (run.times)
     inner.on_node = [&run](const exec::NodeEvent& event) {

@@ -10,11 +10,11 @@
 
 #include "libonnxkit/base/dtype/dtype.h"
 #include "libonnxkit/base/system/cpu_time.h"
+#include "libonnxkit/exec/guarded.h"
 #include "libonnxkit/exec/support.h"
 #include "libonnxkit/ir/clone.h"
 #include "libonnxkit/ir/order.h"
 #include "libonnxkit/plan/control_flow.h"
-#include "libonnxkit/plan/guarded.h"
 #include "libonnxkit/plan/places.h"
 #include "libonnxkit/plan/steps.h"
 #include "libonnxkit/plan/validity.h"
@@ -137,10 +137,11 @@ Result<void> PlannedRun::may_go_on() const {
   return {};
 }
 
-exec::RunLimits PlannedRun::remaining_time() const {
-  if (deadline == Clock::time_point::max()) return {};
-  constexpr std::chrono::milliseconds shortest(1);
-  return {.time = std::max(std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()), shortest)};
+exec::RunLimits PlannedRun::remaining_limits() const {
+  exec::RunLimits limits = request.limits;
+  if (deadline != Clock::time_point::max())
+    limits.spent = limits.time - std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());
+  return limits;
 }
 
 // ---- models and their plans
@@ -252,7 +253,7 @@ BuildOptions Planned::build_options(const PlannedRun& run) const {
     auto session = options_.host->load({.model = view}, host_load(load));
     if (!session) return session.error();
     exec::RunRequest request;
-    request.limits = run.remaining_time();
+    request.limits = run.remaining_limits();
     request.stop = run.request.stop;
     auto answer = (*session)->run(request);
     if (!answer) return answer.error();
@@ -399,7 +400,7 @@ PlannedSession::PlannedSession(std::shared_ptr<const ir::Model> model, PlannedOp
 }
 
 Result<void> PlannedSession::prepare(std::string arithmetic) {
-  return guarded([&] { return prepare_plan(std::move(arithmetic)); });
+  return exec::guarded([&] { return prepare_plan(std::move(arithmetic)); });
 }
 
 Result<void> PlannedSession::prepare_plan(std::string arithmetic) {
@@ -441,7 +442,7 @@ Result<std::vector<NamedValue>> PlannedSession::given_values(const exec::RunRequ
 }
 
 Result<exec::RunAnswer> PlannedSession::run(const exec::RunRequest& request) {
-  return guarded([&] { return run_plan(request); });
+  return exec::guarded([&] { return run_plan(request); });
 }
 
 Result<exec::RunAnswer> PlannedSession::run_plan(const exec::RunRequest& request) {

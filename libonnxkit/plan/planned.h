@@ -35,8 +35,8 @@ struct PlannedRun {
 
   /// Errors: cancelled, time-limit.
   Result<void> may_go_on() const;
-  /// The limits of work of the host in it: what is left of its time.
-  exec::RunLimits remaining_time() const;
+  /// The limits of work of the host in it: those of the run, with what is left of its time.
+  exec::RunLimits remaining_limits() const;
   /// A step has run. For a run with `times`.
   void add_time(const Step& step, std::chrono::steady_clock::time_point begin,
                 std::chrono::steady_clock::time_point end) const;

@@ -4,7 +4,7 @@
 #include <fmt/ranges.h>
 
 #include "libonnxkit/base/dtype/dtype.h"
-#include "libonnxkit/plan/guarded.h"
+#include "libonnxkit/exec/guarded.h"
 #include "libonnxkit/plan/places.h"
 #include "libonnxkit/plan/planned.h"
 #include "libonnxkit/plan/steps.h"
@@ -114,7 +114,7 @@ void Planned::add_replaced_nodes(std::vector<exec::StepTime>& steps) const {
 }
 
 Result<exec::RunProfile> PlannedSession::profile(const exec::RunRequest& request) {
-  return guarded([&] { return profile_plan(request); });
+  return exec::guarded([&] { return profile_plan(request); });
 }
 
 Result<exec::RunProfile> PlannedSession::profile_plan(const exec::RunRequest& request) {

@@ -125,7 +125,8 @@ Subject::Options subject_options(const BuildOptions& options) {
           .external = options.external,
           .exact = options.exact,
           .packs_weights = !options.exact && takes_blocks(options.takes),
-          .splits_capped_attention = options.splits_capped_attention};
+          .splits_capped_attention = options.splits_capped_attention,
+          .memory_limit = options.memory_limit};
 }
 
 Result<void> run_passes(Subject& subject, const BuildOptions& options, Stage last, PassLog& log) {

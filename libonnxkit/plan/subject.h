@@ -57,6 +57,7 @@ class Subject {
     bool packs_weights = false;
     bool splits_capped_attention = false;  ///< as BuildOptions have it
     bool is_generic = false;               ///< sizes of inputs are symbols, and further passes will know them
+    std::uint64_t memory_limit = 0;        ///< as BuildOptions have it
   };
 
   /// `model` has inputs of constant sizes.
@@ -73,6 +74,8 @@ class Subject {
   bool packs_weights() const { return options_.packs_weights; }
   bool splits_capped_attention() const { return options_.splits_capped_attention; }
   bool is_generic() const { return options_.is_generic; }
+  /// 0: none.
+  std::uint64_t memory_limit() const { return options_.memory_limit; }
 
   /// Of ai.onnx, that the model imports; 0 for none.
   std::int64_t opset() const;

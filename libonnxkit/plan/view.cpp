@@ -115,7 +115,7 @@ View sliced(const View& view, std::size_t axis, std::int64_t start, std::int64_t
     result.offset += start * view.strides[axis];
   }
   result.dims[axis] = count;
-  result.strides[axis] = view.strides[axis] * step;
+  if (count > 1) result.strides[axis] = view.strides[axis] * step;  // else the step may be beyond all memory
   return result;
 }
 

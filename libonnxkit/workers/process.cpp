@@ -234,13 +234,14 @@ bool Process::over_memory(std::uint64_t limit) {
   return memory_seen_ > limit;
 }
 
-/// Leaves the process uncollected, so that its number keeps naming the group.
+/// Leaves the process uncollected, so that its number keeps naming the group. Where the program that started this one ignores SIGCHLD, the system keeps
+/// no status.
 bool Process::ended() {
   if (id_ == 0 || exit_) return true;
   siginfo_t info = {};
-  if (::waitid(P_PID, static_cast<id_t>(id_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == 0)
-    return false;
-  if (!ending_) exit_ = info.si_code == CLD_EXITED ? Exit{info.si_status, 0} : Exit{0, info.si_status};
+  const bool is_told = ::waitid(P_PID, static_cast<id_t>(id_), &info, WEXITED | WNOHANG | WNOWAIT) == 0;
+  if (is_told && info.si_pid == 0) return false;
+  if (is_told && !ending_) exit_ = info.si_code == CLD_EXITED ? Exit{info.si_status, 0} : Exit{0, info.si_status};
   return true;
 }
 

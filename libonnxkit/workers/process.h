@@ -56,7 +56,7 @@ class Process {
   Wake wait(short events, const Watch& watch);
   /// Waits until the program has ended.
   bool wait_for_exit(std::chrono::milliseconds limit);
-  /// How it ended, when it did so by itself; waits for nothing.
+  /// How it ended, when it did so by itself and the system tells; waits for nothing.
   std::optional<Exit> exit() const;
   /// Bytes that made wait() give over_memory.
   std::uint64_t memory_seen() const { return memory_seen_; }

@@ -248,11 +248,13 @@ Error Worker::State::lost(const Step& step, const ChannelFault& fault) {
 Error Worker::State::ended(const Step& step) {
   if (!process_.wait_for_exit(closed_grace)) return broke_protocol(step, "it closed its socket");
   const auto took = std::chrono::duration_cast<milliseconds>(Clock::now() - step.begin);
-  const Exit exit = process_.exit().value_or(Exit{});
-  std::string message = fmt::format("{} ended {}: {}", name_, step.doing, exit.text());
+  const std::optional<Exit> exit = process_.exit();
+  std::string message =
+      fmt::format("{} ended {}: {}", name_, step.doing, exit ? exit->text() : "the system does not tell its exit code");
   if (took >= milliseconds(1000)) message += " after " + duration_text(took);
   Error error = make_error(greeted_ ? ErrorCode("worker-crashed") : ErrorCode("worker-start"), std::move(message));
-  if (exit.signal == SIGKILL) error.diagnostic.help = "a system that runs out of memory kills processes this way";
+  if (exit && exit->signal == SIGKILL)
+    error.diagnostic.help = "a system that runs out of memory kills processes this way";
   return give_up(std::move(error));
 }
 

@@ -10,6 +10,7 @@
 
 #include "libonnxkit/base/text/utf8.h"
 #include "libonnxkit/exec/file_for.h"
+#include "libonnxkit/exec/guarded.h"
 #include "libonnxkit/exec/registry.h"
 #include "libonnxkit/workers/worker.h"
 
@@ -37,6 +38,14 @@ class WorkerSession : public exec::Session {
   Result<std::vector<exec::InnerDesc>> inner_values() override { return worker_->inner_values(model_.id); }
 
   Result<exec::RunAnswer> run(const exec::RunRequest& request) override {
+    return exec::guarded([&] { return run_in_worker(request); });
+  }
+  Result<exec::RunProfile> profile(const exec::RunRequest& request) override {
+    return exec::guarded([&] { return profile_in_worker(request); });
+  }
+
+ private:
+  Result<exec::RunAnswer> run_in_worker(const exec::RunRequest& request) {
     if (!request.taps.empty() || request.on_node)
       return make_error("not-supported", "a worker gives the outputs of its model only");
     prepare(request);
@@ -44,7 +53,7 @@ class WorkerSession : public exec::Session {
     return worker_->run(worker_request(request, inputs));
   }
 
-  Result<exec::RunProfile> profile(const exec::RunRequest& request) override {
+  Result<exec::RunProfile> profile_in_worker(const exec::RunRequest& request) {
     prepare(request);
     const std::vector<NamedValue> inputs = given(request);
     auto profile = worker_->profile(worker_request(request, inputs));
@@ -54,7 +63,6 @@ class WorkerSession : public exec::Session {
     return profile;
   }
 
- private:
   void prepare(const exec::RunRequest& request) {
     WorkerLimits limits = limits_;
     if (request.limits.time.count() != 0) limits.run = request.limits.remaining();
@@ -116,6 +124,14 @@ class WorkerBackend : public exec::Backend {
 
   Result<std::unique_ptr<exec::Session>> load(const exec::ModelSource& source,
                                               const exec::LoadOptions& options) override {
+    return exec::guarded([&] { return load_in_worker(source, options); });
+  }
+
+  std::string log() const override { return worker_ ? worker_->log() : std::string(); }
+
+ private:
+  Result<std::unique_ptr<exec::Session>> load_in_worker(const exec::ModelSource& source,
+                                                        const exec::LoadOptions& options) {
     const auto desc = describe();
     if (!desc) return desc.error();
     if (auto checked = exec::check_load(*desc, source, options); !checked) return checked.error();
@@ -141,9 +157,6 @@ class WorkerBackend : public exec::Backend {
         std::make_unique<WorkerSession>(worker_, limits, *std::move(model), std::move(file)));
   }
 
-  std::string log() const override { return worker_ ? worker_->log() : std::string(); }
-
- private:
   WorkerProgram program_;
   bool trusts_files_;
   WorkerLimits limits_;

@@ -4,6 +4,7 @@
 
 #include <fmt/core.h>
 
+#include "libonnxkit/exec/guarded.h"
 #include "libonnxkit/ir/scope.h"
 #include "reference/executor/perturbed.h"
 #include "reference/executor/run.h"
@@ -39,17 +40,15 @@ auto without_faults(const PreparedModel& prepared, std::span<const onnxkit::Valu
   if (const auto fits = exec::check_inputs(*prepared.model->graph, inputs, options.math == exec::MathMode::unrounded);
       !fits)
     return fits.error();
-  try {
-    return run();
-  } catch (const LocatedFault& fault) {
-    return fault.error;
-  } catch (const Fault& fault) {
-    return fault.error();
-  } catch (const std::bad_alloc&) {
-    return make_error("out-of-memory", "the system has not enough memory");
-  } catch (const std::exception& fault) {
-    return make_error("kernel", fault.what());
-  }
+  return exec::guarded([&]() -> Result<decltype(run())> {
+    try {
+      return run();
+    } catch (const LocatedFault& fault) {
+      return fault.error;
+    } catch (const Fault& fault) {
+      return fault.error();
+    }
+  });
 }
 
 }  // namespace

@@ -45,7 +45,7 @@ void matmul_bnb4(KernelContext& context) {
   const bool transposed = context.integer("transB", 1) != 0;
   Tensor weight = context.make(real_type, transposed ? Dims{n, k} : Dims{k, n});
   const std::int64_t count = weight.size();
-  require(codes.size() == (count + 1) / 2 && scales.size() == (count + block - 1) / block,
+  require(codes.size() == (count + 1) / 2 && scales.size() == count / block + (count % block != 0 ? 1 : 0),
           "the size of B or absmax does not match K, N and block_size");
   const std::span<double> out = weight.write<double>();
   for (std::size_t i = 0; i < out.size(); ++i) {

@@ -4,7 +4,7 @@ import struct
 import zipfile
 
 from box import fault_of
-from onnx_bytes import INT64, attribute, function, graph, model, node, tensor, value_info
+from onnx_bytes import INT64, UINT8, attribute, function, graph, model, node, tensor, tensor_attribute, value_info
 from part_memory import npy
 from part_time import quick
 
@@ -174,3 +174,22 @@ def case_positions_of_the_greatest(box, check):
              for i in range(count)]
     outputs = [value for i in range(count) for value in (value_info(f"y{i}"), value_info(f"at{i}", element=INT64))]
     bounded(box, check, "run", model(graph(pools, [value_info("x", [1, 1, 2_800, 2_800])], outputs)), 700 << 20)
+
+
+def case_windows_that_are_counted(box, check):
+    place = [tensor("s", [], struct.pack("<f", 1)), tensor("z", [], b"\0", UINT8)]
+    pool = node("QLinearAveragePool", ["x", "s", "z", "s", "z"], ["y"], [attribute("kernel_shape", [8192, 1])], domain="com.microsoft")
+    x = [value_info("x", [1, 1, 1 << 20, 1], UINT8)]
+    box.put("m.onnx", model(graph([pool], x, [value_info("y", None, UINT8)], place), domains=["com.microsoft"]))
+    result = box.run(*RUN, "--time-limit", "300ms")
+    check("run --time-limit", fault_of(result, cpu=5, status=3, says="time-limit"), result.note())
+
+
+def case_constants_that_are_folded(box, check):
+    two = tensor_attribute("value", tensor("v", [1], struct.pack("<f", 2)))
+    nodes = [node("ConstantOfShape", ["n"], ["c"], [two]), node("Sqrt", ["c"], ["d"]), node("ReduceSum", ["d"], ["r"]), node("Mul", ["x", "r"], ["y"])]
+    data = model(graph(nodes, X, [value_info("y", None)], [integers("n", [15_000_000])]))
+    bounded(box, check, "run", data, 500 << 20)
+    box.put("m.onnx", data)
+    result = box.run(*RUN, "--memory-limit", "10MiB")
+    check("run --memory-limit", fault_of(result, memory=100 << 20, status=3, says="memory-limit"), result.note())

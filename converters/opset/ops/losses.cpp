@@ -1,3 +1,5 @@
+#include <limits>
+
 #include "converters/opset/compose/compose.h"
 #include "converters/opset/engine/steps.h"
 
@@ -14,6 +16,14 @@ ValueId ignored_label(Step& step) {
   return fits ? step.number(label, static_cast<double>(*stated), "ignored") : ValueId::none;
 }
 
+/// GatherElements counts a label below 0 from the last class: such a one becomes a number that no class has.
+ValueId without_negatives(Step& step, ValueId labels) {
+  const ElementType type = step.need_elem(step.input(1));
+  const auto no_class = static_cast<double>(std::numeric_limits<std::int32_t>::max());
+  const ValueId is_negative = step.add("Less", {labels, step.number(type, 0, "first")}, {}, "is_negative");
+  return step.add("Where", {is_negative, step.number(type, no_class, "no_class"), labels}, {}, "classes");
+}
+
 /// The loss of each position, ignored ones 0, and its reduction.
 void emit_loss(Step& step, ValueId log_probability) {
   const ElementType type = step.need_elem(step.input(0));
@@ -26,6 +36,7 @@ void emit_loss(Step& step, ValueId log_probability) {
     is_ignored = step.add("Equal", {labels, ignored}, {}, "is_ignored");
     labels = step.add("Where", {is_ignored, step.number(step.need_elem(labels), 0, "first"), labels}, {}, "labels");
   }
+  labels = without_negatives(step, labels);
   const ValueId column = unsqueeze(step, labels, {1}, "column");
   const ValueId picked = step.add("GatherElements", {log_probability, column}, {{"axis", std::int64_t{1}}}, "picked");
   ValueId loss = step.add("Neg", {squeeze(step, picked, {1}, "picked")}, {}, "losses");

@@ -128,6 +128,8 @@ void convolve_depthwise(ThreadPool& threads, const Convolution& convolution, con
 
 }  // namespace
 
+bool packs_by_columns(const Convolution& convolution, const Isa& isa) { return form_of(convolution, isa).by_columns; }
+
 std::int64_t packed_weights_floats(const Convolution& convolution, const Isa& isa) {
   const Form form = form_of(convolution, isa);
   if (form.depthwise) return taps_of(convolution.window) * convolution.window.channels;

@@ -115,6 +115,8 @@ struct Convolution {
   std::int64_t out_channels = 1, groups = 1;
   bool has_finite_weights = false;  ///< those that meet padding may be passed over
 };
+/// Which of two orders packed weights have: it depends on the window, too, not on the weights alone.
+bool packs_by_columns(const Convolution& convolution, const Isa& isa = best_isa());
 /// Floats that the packed weights take.
 std::int64_t packed_weights_floats(const Convolution& convolution, const Isa& isa = best_isa());
 /// Packs weights in ONNX's order [out_channels][channels / groups][kernel_height][kernel_width]. They may be at any address.

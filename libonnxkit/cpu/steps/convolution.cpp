@@ -98,14 +98,15 @@ Result<std::unique_ptr<Kernel>> make_convolution(const plan::Step& step, Prepara
   if (!preparation.is_constant(filter))
     return std::unique_ptr<Kernel>(
         std::make_unique<ConvolutionKernel>(step, convolution, *std::move(epilogue), nullptr));
-  auto packed = preparation.pack_once(
-      preparation.weight_key(fmt::format("convolution of {} groups", parameters.groups), filter), [&] {
-        const auto stored = preparation.stored(filter, true);
-        auto floats = std::make_shared<AlignedFloats>(packed_weights_floats(convolution));
-        pack_weights(preparation.threads, floats->data(), stored.data(), convolution);
-        floats->has_finite_weights = are_finite(stored.data(), filter.size());
-        return floats;
-      });
+  const std::string how =
+      fmt::format("convolution of {} groups{}", parameters.groups, packs_by_columns(convolution) ? " by columns" : "");
+  auto packed = preparation.pack_once(preparation.weight_key(how, filter), [&] {
+    const auto stored = preparation.stored(filter, true);
+    auto floats = std::make_shared<AlignedFloats>(packed_weights_floats(convolution));
+    pack_weights(preparation.threads, floats->data(), stored.data(), convolution);
+    floats->has_finite_weights = are_finite(stored.data(), filter.size());
+    return floats;
+  });
   convolution.has_finite_weights = packed->has_finite_weights;
   preparation.is_packed(filter);
   return std::unique_ptr<Kernel>(

@@ -83,7 +83,7 @@ Unlowered lower_gather_block_quantized(LowerCall& call) {
   Dims dims = data.dims;
   dims.back() *= 8 / bits;
   Dims blocks = dims;
-  blocks[by] = (dims[by] + block - 1) / block;
+  blocks[by] = dims[by] / block + (dims[by] % block != 0 ? 1 : 0);
   if (scales.dims != blocks) return "scales of other sizes";
   const BlockPlaces places = block_places(call, indices, dims[axis]);
   const std::int64_t count = indices.size();

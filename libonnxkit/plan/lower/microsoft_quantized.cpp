@@ -109,14 +109,14 @@ constexpr std::int64_t line_channels_second[] = {0, 2, 1};
 /// How many places of each window lie between `first` and `last`, along one axis of `count` windows.
 std::vector<double> places_within(const Window& g, std::size_t axis, std::int64_t count, std::int64_t first,
                                   std::int64_t last) {
+  const std::int64_t dilation = std::max<std::int64_t>(g.dilations[axis], 1);
+  const auto taps_before = [&](std::int64_t start, std::int64_t end) {
+    return start >= end ? 0 : std::min((end - start - 1) / dilation + 1, g.kernel[axis]);
+  };
   std::vector<double> result;
   for (std::int64_t i = 0; i < count; ++i) {
-    std::int64_t inside = 0;
-    for (std::int64_t tap = 0; tap < g.kernel[axis]; ++tap) {
-      const std::int64_t at = i * g.strides[axis] - g.pads[axis] + tap * g.dilations[axis];
-      inside += at >= first && at < last ? 1 : 0;
-    }
-    result.push_back(static_cast<double>(inside));
+    const std::int64_t start = i * g.strides[axis] - g.pads[axis];
+    result.push_back(static_cast<double>(taps_before(start, last) - taps_before(start, first)));
   }
   return result;
 }

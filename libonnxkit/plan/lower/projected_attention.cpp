@@ -87,7 +87,7 @@ struct AttentionInputs {
 Unlowered attend_projected(LowerCall& call, const View& all, const AttentionInputs& in) {
   const std::int64_t heads = call.integer("num_heads"), columns = all.dims[2], third = columns / 3;
   const Dims sizes = call.integers("qkv_hidden_sizes").value_or(Dims{third, third, third});
-  if (sizes.size() != 3 || sizes[0] <= 0 || sizes[1] != sizes[0] || sizes[2] <= 0 ||
+  if (sizes.size() != 3 || sizes[0] <= 0 || sizes[0] > columns || sizes[1] != sizes[0] || sizes[2] <= 0 ||
       sizes[2] != columns - sizes[0] - sizes[1])
     return "parts of other sizes";
   const auto part = [&](std::int64_t first, std::int64_t size) {

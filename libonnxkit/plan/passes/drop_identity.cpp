@@ -183,7 +183,7 @@ class Dropping {
     const ElementType from = subject_.type(inner->inputs[0]), between = subject_.type(node.inputs[0]),
                       to = subject_.type(node.outputs[0]);
     if (from == ElementType::undefined || to == ElementType::undefined || !holds(between, from)) return;
-    if ((from == to && saturates(to)) || to == ElementType::string) return;  // the text is that of the wider type
+    if (saturates(between) || to == ElementType::string) return;  // the text is that of the wider type
     if (from == to)
       pass_on(at, inner->inputs[0]);
     else if (!node.find_attribute("saturate") && !node.find_attribute("round_mode"))

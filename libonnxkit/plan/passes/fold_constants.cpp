@@ -16,7 +16,12 @@
 namespace onnxkit::plan {
 namespace {
 
-constexpr std::int64_t most_bytes = std::int64_t{256} << 20;  // of all that one round makes
+/// Of all that one round makes.
+std::int64_t most_bytes_of(const Subject& subject) {
+  constexpr std::int64_t most = std::int64_t{256} << 20;
+  const std::uint64_t limit = subject.memory_limit();
+  return limit == 0 ? most : static_cast<std::int64_t>(std::min<std::uint64_t>(limit, most));
+}
 
 /// Of a small tensor whose content inference knows, as shape arithmetic has it.
 std::optional<std::vector<std::int64_t>> known_integers(const checker::ValueInfo& info) {
@@ -54,7 +59,8 @@ class Folding {
         draws_(subject.model(), subject.table()),
         known_(graph_.values.size(), false),
         constant_(graph_.values.size(), false),
-        patch_(graph_) {}
+        patch_(graph_),
+        most_bytes_(most_bytes_of(subject)) {}
 
   Result<bool> run() {
     find_known();
@@ -143,16 +149,16 @@ class Folding {
 
   /// All outputs are tensors of numbers, of known size and few bytes.
   bool fits(const ir::Node& node) {
-    std::int64_t bytes = 0;  // at most `most_bytes`, however large the outputs are
+    std::int64_t bytes = 0;  // at most `most_bytes_`, however large the outputs are
     for (const ir::ValueId id : node.outputs) {
       if (id == ir::ValueId::none) continue;
       const auto dims = subject_.dims(id);
       const ElementType type = subject_.type(id);
       if (subject_.is_exact() && is_floating(type) && !moves_elements(node)) return false;
       if (!dims || type == ElementType::undefined || type == ElementType::string) return false;
-      bytes = std::min(bytes + element_count(*dims) * 8, most_bytes);
+      bytes = std::min(bytes + element_count(*dims) * 8, most_bytes_);
     }
-    if (bytes_ + bytes >= most_bytes) return false;
+    if (bytes_ + bytes >= most_bytes_) return false;
     bytes_ += bytes;
     return true;
   }
@@ -282,6 +288,7 @@ class Folding {
   ir::Patch patch_;
   std::map<std::size_t, std::vector<ir::ValueId>> outputs_;  ///< of nodes that no longer write some of them
   std::int64_t bytes_ = 0;
+  const std::int64_t most_bytes_;
 };
 
 }  // namespace

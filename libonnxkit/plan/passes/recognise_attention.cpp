@@ -194,6 +194,8 @@ class AttentionSearch {
     const ir::Dim batch = (*q)[0], heads = (*q)[1], length = (*q)[2], total = (*k)[3];
     if (subject_.type(found.q) != subject_.type(result))
       return rewriting_.miss(at, "the result is of another type than the queries");
+    if (!is_narrow_real(subject_.type(found.q)))
+      return rewriting_.miss(at, "the queries are not real of 32 bits or less");
     const bool is_shared = (*k)[1].is(1) && (*v)[1].is(1);
     const bool has_heads = (*k)[1] == heads && (*v)[1] == heads;
     if ((*k)[0] != batch || (*v)[0] != batch || (!has_heads && !is_shared) || !subject_.has_elements(found.v))

@@ -172,7 +172,7 @@ class IntegerProductSearch {
       match_product(at, *product, quantizer);
   }
 
-  /// A bias of int32 whose scales are those of the sums.
+  /// A bias of int32 whose scales are those of the sums: one, or one for each filter.
   std::optional<ir::ValueId> bias_of(const ir::Node& convolution, const Affine& x, const Affine& weights) const {
     const ir::ValueId id = input_of(convolution, 2);
     if (id == ir::ValueId::none) return id;
@@ -184,6 +184,11 @@ class IntegerProductSearch {
       if (!zeros || std::any_of(zeros->begin(), zeros->end(), [](std::int64_t zero) { return zero != 0; }))
         return std::nullopt;
     }
+    const auto dims = subject_.dims(bias->stored);
+    if (!dims || dims->size() != 1) return std::nullopt;
+    const auto filters = static_cast<std::size_t>((*dims)[0]);
+    const auto fit = [&](std::size_t scales) { return scales == 1 || scales == filters; };
+    if (!fit(bias->scales.size()) || !fit(weights.scales.size())) return std::nullopt;
     const std::size_t count = std::max(bias->scales.size(), weights.scales.size());
     for (std::size_t i = 0; i < count; ++i) {
       const double stated = bias->scales[bias->scales.size() == 1 ? 0 : i];

@@ -52,7 +52,8 @@ class LayerNormalizationSearch {
       return miss("the variance is that of another value than the one that is divided");
     const auto inner = last_dims(subject_, deviation->x, deviation->axis);
     const ElementType type = subject_.type(deviation->x);
-    if (!inner || !is_floating(type)) return miss("x is not real or of unknown size");
+    if (!is_narrow_real(type)) return miss("x is not real of 32 bits or less");
+    if (!inner) return miss("x is of unknown size");
     if (!fits_attribute(radicand->scalar, type)) return miss("epsilon is not a float");
     inner_ = *inner;
     if (element_count(inner_) == 0) return miss("x has no elements");

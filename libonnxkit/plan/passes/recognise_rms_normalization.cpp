@@ -44,7 +44,8 @@ class RmsNormalizationSearch {
     found.axis = mean->axis;
     found.epsilon = radicand->scalar;
     const auto inner = last_dims(subject_, found.x, found.axis);
-    if (!inner || !is_floating(subject_.type(found.x))) return miss("x is not real or of unknown size");
+    if (!is_narrow_real(subject_.type(found.x))) return miss("x is not real of 32 bits or less");
+    if (!inner) return miss("x is of unknown size");
     if (!fits_attribute(found.epsilon, subject_.type(found.x))) return miss("epsilon is not a float");
     inner_ = *inner;
     if (element_count(inner_) == 0) return miss("x has no elements");

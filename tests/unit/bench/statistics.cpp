@@ -199,6 +199,10 @@ TEST_CASE("what disturbs a measurement is told") {
   before.megahertz = {3000};
   after.megahertz = {2000};
   CHECK(disturbances(before, after, 12).texts.size() == 3);
+  after.throttles = 1;
+  const auto found = disturbances(before, after, 12).texts;
+  REQUIRE(found.size() == 3);
+  CHECK(found[1] == "the processor slowed down once because of its heat");
   after.held_back = 0.05;
   CHECK(disturbances(before, after, 12).texts.size() == 3);
   after.held_back = 2;

@@ -226,6 +226,14 @@ TEST_CASE("workers: the end of the process") {
         "absent did not start: cannot run \"/no/such/program\": No such file or directory");
 }
 
+TEST_CASE("workers: the end of a process whose exit code the system does not keep") {
+  const auto usual = ::signal(SIGCHLD, SIG_IGN);
+  const Diagnostic ended = checked_course("exit-3").error;
+  ::signal(SIGCHLD, usual);
+  CHECK(ended.code == "worker-crashed");
+  CHECK(ended.message == "fake ended while running: the system does not tell its exit code");
+}
+
 TEST_CASE("workers: steps that take too long") {
   WorkerLimits limits = patient();
   limits.run = 300ms;

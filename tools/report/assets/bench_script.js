@@ -197,7 +197,7 @@ function benchmarkPanel(one, i) {
   const warn = text => made.append(el("p.note", el("b", "warning"), ": ", given(text)));
   one.sides.forEach(side => (side.warnings || []).forEach(text => warn(`${side.label}: ${text}`)));
   one.warnings.forEach(warn);
-  if (!one.reached_goal) warn("the figures are less precise than asked for; --max-time gives them longer");
+  if (!one.reached_goal) warn("the figures are less precise than asked for; a longer --max-time allows more rounds");
   if (one.cancelled) warn("the measurement was stopped early");
   one.sides.filter(side => side.failure).forEach(side => made.append(el("h3", given(side.label)), failurePanel(side)));
   one.sides.filter(side => side.why && !side.failure && !["identical", "rounding"].includes(side.verdict)).forEach(side => made.append(el("p.note", given(side.label), ": ", given(side.why))));

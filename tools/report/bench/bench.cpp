@@ -102,7 +102,8 @@ std::vector<std::string> bench_remarks(const Benchmark& benchmark) {
                                   without_controls(report.sides.front().label)));
   for (const std::string& warning : report.warnings) remarks.push_back("warning: " + without_controls(warning));
   if (!report.reached_goal && base)
-    remarks.emplace_back("warning: the figures are less precise than asked for; --max-time gives them longer");
+    remarks.emplace_back(
+        "warning: the figures are less precise than asked for; a longer --max-time allows more rounds");
   if (report.cancelled) remarks.emplace_back("warning: the measurement was stopped early");
   return remarks;
 }

@@ -6,7 +6,7 @@
 
 #include "onnxkit/result.h"
 
-namespace onnxkit::plan {
+namespace onnxkit::exec {
 
 /// What `work` gives, or the error that an exception becomes: nothing is thrown across the interface of backends.
 template <class Work>
@@ -22,4 +22,4 @@ auto guarded(Work work) -> decltype(work()) {
   }
 }
 
-}  // namespace onnxkit::plan
+}  // namespace onnxkit::exec
