@@ -156,6 +156,9 @@ bool fits_attribute(double number, ElementType type) {
 }
 
 std::optional<LastMean> mean_over_last(const Subject& subject, ir::ValueId id) {
+  if (const ir::Node* pool =
+          subject.writer(id, "GlobalAveragePool"))  // as tf2onnx writes a mean over the last of three axes
+    return LastMean{pool->inputs[0], 2};
   const ir::Node* node = subject.writer(id, "ReduceMean");
   const checker::Shape* const shape = node ? subject.shape(input_of(*node, 0)) : nullptr;
   if (!shape || integer_of(*node, "keepdims", 1) == 0) return std::nullopt;

@@ -1,4 +1,5 @@
-// (x - mean) / sqrt(variance + epsilon), then a scale and a bias: LayerNormalization.
+// (x - mean) / sqrt(variance + epsilon), then a scale and a bias: LayerNormalization. TensorFlow multiplies x and its mean by one factor each:
+// x * f + (bias - mean * f), where f is scale / sqrt(variance + epsilon).
 #include <algorithm>
 
 #include "libonnxkit/plan/pass.h"
@@ -15,6 +16,7 @@ class LayerNormalizationSearch {
     const auto& nodes = subject_.graph().nodes;
     for (std::size_t at = 0; at < nodes.size(); ++at) {
       if (Subject::is_op(nodes[at], "Div") || Subject::is_op(nodes[at], "Mul")) match(at);
+      if (Subject::is_op(nodes[at], "Add") && nodes[at].inputs.size() == 2) match_factors(at);
     }
     return rewriting_.finish();
   }
@@ -60,6 +62,61 @@ class LayerNormalizationSearch {
     put(at, normalized, *deviation, radicand->scalar, type);
   }
 
+  /// x * f + rest, for either order of both.
+  void match_factors(std::size_t at) {
+    const ir::Node& sum = subject_.graph().nodes[at];
+    for (const std::size_t side : {0U, 1U}) {
+      const ir::Node* product = subject_.writer(sum.inputs[side], "Mul");
+      if (!product || product->inputs.size() != 2) continue;
+      for (const std::size_t place : {0U, 1U})
+        if (match_factor(at, product->inputs[place], product->inputs[1 - place], sum.inputs[1 - side])) return;
+    }
+  }
+
+  bool match_factor(std::size_t at, ir::ValueId x, ir::ValueId factor, ir::ValueId rest) {
+    const auto quotient = over_root(subject_, factor);
+    const auto radicand = quotient ? plus_scalar(subject_, quotient->radicand) : std::nullopt;
+    const auto variance = radicand ? mean_over_last(subject_, radicand->of) : std::nullopt;
+    const auto square = variance ? squared(subject_, variance->of) : std::nullopt;
+    const auto deviation = square ? centered(*square) : std::nullopt;
+    if (!deviation || deviation->x != x || deviation->axis != variance->axis) return false;
+    const auto inner = last_dims(subject_, x, deviation->axis);
+    const ElementType type = subject_.type(x);
+    const ir::ValueId result = subject_.graph().nodes[at].outputs[0], bias = bias_in(rest, *deviation, factor);
+    const auto miss = [&](const char* reason) { return rewriting_.miss(at, reason), false; };
+    if (!inner || !is_narrow_real(type) || element_count(*inner) == 0) return miss("x is not real or of unknown size");
+    inner_ = *inner;
+    if (bias == ir::ValueId::none) return miss("what is added is not a bias less the mean times the same factor");
+    if (!is_weight(quotient->numerator, type) || !is_weight(bias, type) || !subject_.same_shape(result, x))
+      return miss("scale and bias are not weights of the normalized elements");
+    if (radicand->scalar < 0 || !fits_attribute(radicand->scalar, type)) return miss("epsilon is not a float");
+    if (rewriting_.is_free(at, {x, quotient->numerator, bias}))
+      replace(at, *deviation, {x, quotient->numerator, bias}, result, radicand->scalar);
+    return true;
+  }
+
+  /// b where the value is b - mean * factor or b + -mean * factor, in any order.
+  ir::ValueId bias_in(ir::ValueId id, const Centered& deviation, ir::ValueId factor) const {
+    const auto is_mean = [&](ir::ValueId value) {
+      const auto mean = mean_over_last(subject_, value);
+      return mean && mean->of == deviation.x && mean->axis == deviation.axis;
+    };
+    const auto is_product = [&](ir::ValueId value, bool negated) {
+      const ir::Node* product = subject_.writer(value, "Mul");
+      const auto other = product ? other_input(*product, factor) : std::nullopt;
+      const ir::Node* negation = other && negated ? subject_.writer(*other, "Neg") : nullptr;
+      return other && is_mean(negated ? input_of_or_none(negation) : *other);
+    };
+    const ir::Node* difference = subject_.writer(id, "Sub");
+    if (difference && is_product(difference->inputs[1], false)) return difference->inputs[0];
+    const ir::Node* sum = subject_.writer(id, "Add");
+    for (const std::size_t side : {0U, 1U})
+      if (sum && is_product(sum->inputs[side], true)) return sum->inputs[1 - side];
+    return ir::ValueId::none;
+  }
+
+  static ir::ValueId input_of_or_none(const ir::Node* node) { return node ? node->inputs[0] : ir::ValueId::none; }
+
   /// One weight for each of the normalized elements.
   bool is_weight(ir::ValueId id, ElementType type) const {
     const auto dims = subject_.dims(id);
@@ -96,6 +153,11 @@ class LayerNormalizationSearch {
                                std::vector<double>(static_cast<std::size_t>(element_count(inner_)), 1));
     std::vector<ir::ValueId> inputs = {from.x, scale};
     if (bias != ir::ValueId::none) inputs.push_back(bias);
+    replace(root, from, std::move(inputs), result, epsilon);
+  }
+
+  void replace(std::size_t root, const Centered& from, std::vector<ir::ValueId> inputs, ir::ValueId result,
+               double epsilon) {
     const auto rank = static_cast<std::int64_t>(subject_.shape(from.x)->size());
     rewriting_.replace(root, ir::make_node(subject_.model(), "LayerNormalization", std::move(inputs), {result},
                                            {{"axis", from.axis - rank}, {"epsilon", static_cast<float>(epsilon)}}));
