@@ -140,7 +140,7 @@ Result<void> PlannedRun::may_go_on() const {
 exec::RunLimits PlannedRun::remaining_limits() const {
   exec::RunLimits limits = request.limits;
   if (deadline != Clock::time_point::max())
-    limits.spent = limits.time - std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());
+    limits.spent = limits.time - std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
   return limits;
 }
 

@@ -35,7 +35,7 @@ struct PlannedRun {
 
   /// Errors: cancelled, time-limit.
   Result<void> may_go_on() const;
-  /// The limits of work of the host in it: those of the run, with what is left of its time.
+  /// The limits of work of the host in it: those of the run, with what is left of its time. That ends no sooner than the run, whose error is the one told.
   exec::RunLimits remaining_limits() const;
   /// A step has run. For a run with `times`.
   void add_time(const Step& step, std::chrono::steady_clock::time_point begin,
