@@ -156,9 +156,11 @@ bool fits_attribute(double number, ElementType type) {
 }
 
 std::optional<LastMean> mean_over_last(const Subject& subject, ir::ValueId id) {
-  if (const ir::Node* pool =
-          subject.writer(id, "GlobalAveragePool"))  // as tf2onnx writes a mean over the last of three axes
-    return LastMean{pool->inputs[0], 2};
+  if (const ir::Node* pool = subject.writer(id, "GlobalAveragePool")) {
+    // tf2onnx writes so a mean over the last of three axes.
+    const checker::Shape* const image = subject.shape(pool->inputs[0]);
+    return image && image->size() > 2 ? std::optional(LastMean{pool->inputs[0], 2}) : std::nullopt;
+  }
   const ir::Node* node = subject.writer(id, "ReduceMean");
   const checker::Shape* const shape = node ? subject.shape(input_of(*node, 0)) : nullptr;
   if (!shape || integer_of(*node, "keepdims", 1) == 0) return std::nullopt;
