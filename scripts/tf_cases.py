@@ -150,6 +150,42 @@ case("unique", lambda x: tf.unique(x), ([9], I, 0, 4))
 case("uniquewithcounts", lambda x: tf.unique_with_counts(x), ([9], I, 0, 4))
 case("where", lambda c: tf.where(c), FLAGS)
 
+PLANES = ([2, 4, 6], F)
+
+
+def parts(*values):
+    return [part for z in values for part in (tf.math.real(z), tf.math.imag(z))]
+
+
+case("complex", lambda x, y: parts(tf.complex(x, y), tf.math.conj(tf.complex(x, y))) + [tf.abs(tf.complex(x, y)), tf.math.angle(tf.complex(x, y))], VECTOR, VECTOR)
+case("complex_of_reals", lambda x: [raw.Real(input=tf.cast(x, tf.complex64)), raw.Imag(input=tf.cast(x, tf.complex64)), tf.cast(tf.complex(x, x), tf.float32)], VECTOR)
+case("complex_arithmetic", lambda x, y: parts(*(f(tf.complex(x, y), tf.complex(y, y)) for f in (tf.add, tf.subtract, tf.multiply, tf.divide)), -tf.complex(x, y), tf.square(
+    tf.complex(x, y)), tf.exp(tf.complex(x, y)), tf.complex(x, y) * (2 - 1j), tf.cast(x, tf.complex64) + tf.complex(y, x)), VECTOR, VECTOR)
+case("complex_equal", lambda x, y: [tf.equal(tf.complex(x, y), tf.complex(x, x)), tf.not_equal(tf.complex(x, y), tf.complex(x, x))], ([2, 5], F, 0, 1), ([2, 5], F, 0, 1))
+case("complex_products", lambda x, y: parts(tf.matmul(tf.complex(x, x), tf.complex(y, -y)), tf.matmul(tf.complex(x, -x), tf.complex(x, x), adjoint_a=True), raw.MatMul(
+    a=tf.complex(x, 2 * x)[0], b=tf.complex(y, y)[0]), raw.MatMul(a=tf.complex(x, 2 * x)[0], b=tf.complex(y, y)[0], transpose_a=True, transpose_b=True)), ([2, 4, 4], F), ([2, 4, 4], F))
+case("complex_moved", lambda x, y: parts(*(f(tf.complex(x, y)) for f in (
+    lambda z: tf.reshape(z, [5, 2]), lambda z: tf.transpose(z), lambda z: z[:, 1:3], lambda z: tf.concat([z, tf.cast(x, tf.complex64)], 0), lambda z: tf.stack([z, 2 * z], 1),
+    lambda z: tf.pad(z, [[0, 1], [2, 0]]), lambda z: tf.tile(z, [2, 1]), lambda z: tf.reverse(z, [1]), lambda z: tf.gather(z, [2, 0], axis=1), lambda z: tf.reduce_sum(z, 1),
+    lambda z: tf.reduce_mean(z, 0), lambda z: tf.roll(z, 2, 1), lambda z: tf.where(x > 0, z, tf.zeros_like(z)), lambda z: tf.add_n([z, z]), lambda z: tf.broadcast_to(z, [2, 2, 5])))), VECTOR, VECTOR)
+case("complex_unstacked", lambda x, y: parts(*tf.unstack(tf.complex(x, y)), *tf.split(tf.complex(x, y), [2, 3], 1)), VECTOR, VECTOR)
+case("complex_constant", lambda x: tf.abs(tf.cast(x, tf.complex64) * tf.constant([1 + 2j, 3j, 1, 2, -1j], tf.complex64)), VECTOR)
+case("complex_double", lambda x: tf.abs(tf.cast(tf.complex(x, x), tf.complex128)), VECTOR)
+signal = tf.signal
+for name, f in {"fft": signal.fft, "ifft": signal.ifft, "fft2d": signal.fft2d, "ifft2d": signal.ifft2d, "fft3d": signal.fft3d, "ifft3d": signal.ifft3d}.items():
+    case(name, lambda x, f=f: parts(f(tf.complex(x, 2 - x))), PLANES)
+for name, f in {"rfft": signal.rfft, "rfft2d": signal.rfft2d, "rfft3d": signal.rfft3d}.items():
+    case(name, lambda x, f=f: parts(f(x)), PLANES)
+for name, f in {"irfft": signal.irfft, "irfft2d": signal.irfft2d, "irfft3d": signal.irfft3d}.items():
+    case(name, lambda x, f=f: f(tf.complex(x, 2 - x)), PLANES)
+case("fourier_lengths", lambda x: parts(signal.rfft(x, [4]), signal.rfft(x, [9]), signal.rfft2d(x, [3, 8])) + [signal.irfft(tf.complex(x, x), [7]), signal.irfft2d(tf.complex(x, -x), [5, 4])], PLANES)
+case("stft", lambda x: tf.abs(signal.stft(x, 16, 4)), ([2, 40], F))
+case("stft_open", lambda x: tf.abs(signal.stft(x, 16, 4, fft_length=20, pad_end=True)), ([None], F))
+case("inverse_stft", lambda x: signal.inverse_stft(signal.stft(x, 16, 4), 16, 4, window_fn=signal.inverse_stft_window_fn(4)), ([2, 40], F))
+case("mel_frequencies", lambda x: signal.mfccs_from_log_mel_spectrograms(tf.math.log(tf.tensordot(tf.abs(signal.stft(x, 16, 4)), signal.linear_to_mel_weight_matrix(
+    8, 9, 8000, 80.0, 4000.0), 1) + 1e-6)), ([2, 40], F))
+case("cosine_transforms", lambda x: [signal.dct(x), signal.idct(x), signal.dct(x, norm="ortho")], ([2, 8], F))
+
 case("shape", lambda x: tf.shape(x) + 1, OPEN_VECTOR)
 case("shape_int64", lambda x: tf.shape(x, tf.int64), OPEN_VECTOR)
 case("shapen", lambda x, y: raw.ShapeN(input=[x, y]), OPEN_VECTOR, VECTOR)

@@ -54,6 +54,12 @@ for name, op in {"add": tf.add, "sub": tf.subtract, "mul": tf.multiply, "maximum
                  "not_equal": tf.not_equal, "squared_difference": tf.math.squared_difference, "floor_mod": tf.math.floormod}.items():
     case(name, op, ([2, 3, 5], F), ([5], F))
 case("div", tf.divide, VECTOR, POSITIVE)
+SIGNALS = ([2, 3, 16], F)
+case("rfft2d_of_signals", lambda x: tf.abs(tf.signal.rfft(x)), SIGNALS)
+case("rfft2d", lambda x: [tf.abs(tf.signal.rfft2d(x)), tf.math.real(tf.signal.rfft2d(x, [2, 8])), tf.math.imag(tf.signal.rfft2d(x, [4, 32]))], ([2, 4, 16], F))
+case("complex_moved", lambda x: [tf.abs(tf.reshape(y, [6, 9])) + tf.math.real(tf.squeeze(tf.expand_dims(tf.reshape(y, [6, 1, 9]), 0), [0, 2])) for y in [tf.signal.rfft(x)]], SIGNALS)
+case("complex_cast", lambda x: [tf.cast(tf.signal.rfft(x), tf.float32), tf.abs(tf.cast(x, tf.complex64))], SIGNALS)
+case("stft", lambda x: tf.abs(tf.signal.stft(x, 16, 4)), ([2, 40], F))
 case("pow", tf.pow, POSITIVE, VECTOR)
 case("floor_div", tf.math.floordiv, VECTOR, POSITIVE)
 case("floor_div_integers", tf.math.floordiv, INTEGERS, ([2, 5], I, 1, 4))

@@ -28,6 +28,25 @@ class Spectral(torch.nn.Module):
         return torch.fft.irfft2(kept, s=(x.size(-2), x.size(-1)))
 
 
+class Written(torch.nn.Module):
+    """Writes into real numbers that are parts of complex ones, and into complex ones."""
+
+    def forward(self, x):
+        a, b, c = (torch.complex(x, x * k) for k in (2.0, 3.0, 4.0))
+        torch.view_as_real(a)[0, :, 1] = 7
+        a[1, 0] = 1j
+        numbers = torch.stack([x, x * 2], -1)
+        torch.view_as_complex(numbers)[:, 1] *= 2
+        c[0] = b[1]
+        c[1, 1:] = x[0, 1:]
+        x = x.clone()
+        x[0] = c[0]
+        part, whole = b.real, torch.view_as_real(b.resolve_conj())
+        kept = b.conj().resolve_conj()
+        b.mul_(a)
+        return pairs(a), pairs(b), numbers, pairs(c), part + 0, whole + 0, pairs(kept), x
+
+
 def rotated(q, angles):
     numbers = torch.view_as_complex(q.reshape(*q.shape[:-1], -1, 2))
     turns = torch.polar(torch.ones_like(angles), angles)[None, :, None, :]
@@ -61,7 +80,28 @@ def arithmetic(case):
     case("complex_pieces", of(lambda z, w, a: tuple(pairs(y) for y in (
         z[1:], z[:, 2], z[:, [0, 2]], torch.cat([z, w]), torch.stack([z, w], 1), *z.split(2, 1), *z.chunk(2), *z.unbind(), z.roll(1, 0), z.flip(0),
         torch.index_select(z, 1, torch.tensor([3, 0])), z.narrow(1, 1, 2), torch.where(a > 0, z, w)))), *x)
+    case("complex_beside_real", of(lambda z, w, a: tuple(pairs(y) for y in (
+        torch.cat([z, a]), torch.stack([a, w], 1), torch.where(a > 0, z, a), torch.where(a > 0, a, z), torch.cat([a.int(), z]), z.index_put((a > 0,), a[0, 0]), torch.hstack([z, a]), torch.vstack([a, z])))), *x)
     case("complex_reductions", of(lambda z, w, a: tuple(pairs(y) for y in (z.sum(), z.sum(0), z.mean(), z.mean(1, keepdim=True)))), *x)
+    case("complex_scalars", of(lambda z, w, a: tuple(map(pairs, (
+        z * 1j, z + 1j, 1j - z, z / (2 - 1j), a * 1j, a + 2j, torch.full((2, 3), 1 + 2j), torch.full_like(z, 2 - 1j), torch.tensor(1 + 2j) * z, torch.tensor(2j) * a,
+        z.masked_fill(a > 0, 0), torch.where(a > 0, z, 1.5), torch.where(a > 0, -1j, z), torch.nn.functional.pad(z, (1, 2)))))), *x)
+    case("complex_functions", of(lambda z, w, a: tuple(map(pairs, (
+        z**2, z**3, z**-1, z**0.5, z**9, z**1, z**0, z.sqrt(), z.log(), z.reciprocal(), z.square(), z.sgn(), (z * (a > 0)).sgn(), z.cumsum(1), z.tril(), z.triu(1),
+        torch.nn.functional.linear(z, w), torch.nn.functional.linear(z, w[0]), torch.einsum("ij->j", z), z.gather(1, (a > 0).long()))))), *x)
+    case("complex_linear_bias", of(lambda z, w, a: pairs(torch.nn.functional.linear(z, w, w[:, 0]))), *x)
+    case("complex_equal", of(lambda z, w, a: (z == w, z != w, z == z.real, (z * 0 + 1j) == 1j, torch.where(a > 0, z, w) != z)), *x)
+    case("complex_like", of(lambda z, w, a: tuple(map(pairs, (
+        torch.full_like(a, 2, dtype=torch.cfloat), torch.zeros_like(a, dtype=torch.cdouble), torch.ones_like(z), torch.full_like(w, 3.0), z.new_zeros(2), z.new_full((2,), 1 - 1j), z.new_full((2,), 3), +z, z.diagonal(), torch.nn.functional.dropout(z, 0.5, False), torch.eye(3, dtype=torch.cfloat) @ z)))), *x)
+    case("complex_to_bool", lambda a: torch.complex(0 * a, a).to(torch.bool), torch.tensor([0.0, 1, -2]))
+    case("complex_without_axes", lambda a, b: tuple(map(pairs, (
+        torch.complex(a, a) * torch.complex(b, b).sum(), a * torch.complex(b, b).sum(), a.sum() * torch.complex(b, b), a.int() * torch.complex(b, b).sum(), torch.complex(a, a) * b.sum()))),
+        real(3), real(2).double())
+    case("complex_angle_signs", lambda a, b: (torch.complex(a, b).angle(), torch.atan2(b, a)),
+         *torch.meshgrid(*2 * [torch.tensor([0.0, -0.0, 1.0, -1.0, float("inf"), float("-inf")])], indexing="ij"))
+    case("complex_far_quotients", of(lambda z, w, a: (pairs(z / (w * 1e25)) * 1e25, pairs((z * 1e-30) / (w * 1e-30)))), *x)
+    case("complex_sizes", lambda a: pairs(torch.complex(a, a).view(a.shape[0], -1, 2) * torch.complex(a, -a).shape[0]), real(4, 6), dynamic={0: {0: "n"}})
+    case("complex_writes", Written(), real(2, 3))
     case("complex_rotary", rotated, real(2, 5, 2, 6), real(5, 3))
 
 
@@ -128,6 +168,10 @@ def windows_along_signals(case):
                 torch.istft(whole, 16, 4, window=window, onesided=False), torch.istft(spectrum[0], 16, 4, win_length=12, window=hann(12)))
 
     case("istft", there_and_back, x)
+    case("istft_two_sided", lambda x, y: torch.istft(torch.stft(x, 16, 4, window=hann(16), return_complex=True, onesided=False) * torch.complex(y, y.flip(0)), 16, 4,
+                                                     window=hann(16), onesided=False), x, real(16, 11))
+    case("stft_window_of_double", lambda x: (torch.stft(x, 16, 4, window=hann(16).double(), return_complex=True).abs(), torch.istft(
+        torch.stft(x, 16, 4, window=hann(16), return_complex=True), 16, 4, window=hann(16, dtype=torch.double))), x)
     case("istft_not_centered", lambda x: torch.istft(torch.stft(x, 16, 4, center=False, window=torch.ones(16), return_complex=True), 16, 4,
                                                      window=torch.ones(16), center=False), x)
     case("istft_without_window", lambda x: torch.istft(aten.stft.center(x, 8, 4, None, None, True, "reflect", False, True, True), 8, 4), x)
@@ -141,5 +185,6 @@ def add_to(case, refused):
     transforms(case)
     windows_along_signals(case)
     refused["complex_output"] = (torch.fft.rfft, (real(3, 4),), None)
-    refused["complex_power"] = (lambda x: (torch.fft.rfft(x) ** 3).abs(), (real(3, 4),), None)
+    refused["complex_power"] = (lambda x: (torch.fft.rfft(x) ** (1 + 1j)).abs(), (real(3, 4),), None)
+    refused["complex_write_into_part"] = (lambda x: torch.complex(x, x).real.mul_(2) + torch.complex(x, x).imag, (real(3, 4),), None)
     refused["complex_stft"] = (lambda x: pairs(torch.stft(torch.complex(x, x), 16, 4, window=torch.hann_window(16), return_complex=True)), (real(2, 40),), None)

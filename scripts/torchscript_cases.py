@@ -29,6 +29,21 @@ class Function(nn.Module):
         return self.function(*inputs)
 
 
+class Spectrogram(nn.Module):
+    """Frequencies of windows, weighed by complex numbers, and the signal that they give."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("window", torch.hann_window(16))
+        self.weight = nn.Parameter(torch.rand(9, dtype=torch.cfloat))
+
+    def forward(self, x):
+        spectrum = torch.stft(x, 16, 4, window=self.window, return_complex=True)
+        if spectrum.is_complex():
+            spectrum = spectrum * self.weight[:, None]
+        return torch.istft(spectrum, 16, 4, window=self.window), spectrum.abs().log1p()
+
+
 def traced(name, function, *inputs):
     case(name, Function(function), *inputs)
 
@@ -632,6 +647,8 @@ class BlocksAndBack(nn.Module):
 def modules_with_own_operators():
     case("losses_scripted", Losses(), torch.randn(3, 4), torch.tensor([2, -100, 0]), scripted=True)
     case("blocks_and_back", BlocksAndBack(), torch.randn(2, 3, 6, 8), scripted=True)
+    case("spectrogram", Spectrogram(), torch.randn(2, 40))
+    case("spectrogram_scripted", Spectrogram(), torch.randn(2, 40), scripted=True)
     case("embedding_bag_scripted", nn.EmbeddingBag(6, 3, mode="max", padding_idx=2), torch.tensor([[0, 2, 5], [2, 2, 2]]), scripted=True)
 
 

@@ -1,6 +1,7 @@
 #include "converters/foreign/call.h"
 
 #include <algorithm>
+#include <array>
 
 #include <fmt/format.h>
 
@@ -23,9 +24,17 @@ Val Call::value_of(const Argument& argument) {
   const bool is_complex = static_cast<bool>(importer_.imaginary(graph_, *id));
   if (is_complex && importer_.part() == ComplexPart::none)
     refuse(fmt::format("its argument {} holds complex numbers", quote(graph_.name_of(*id))));
-  if (value && !is_complex && importer_.part() == ComplexPart::imaginary && is_floating(onnx.elem(value)))
-    refuse(fmt::format("its argument {} holds real numbers beside complex ones", quote(graph_.name_of(*id))));
   return value;
+}
+
+/// The imaginary part of real numbers beside complex ones is 0. What an operator is given under other names tells places or sizes.
+Val Call::part_at_hand(std::string_view name, const Argument& argument, Val value) {
+  constexpr std::array<std::string_view, 5> operands = {"self", "other", "src", "values", "tensors"};
+  const ValueId* id = argument.as<ValueId>();
+  const bool is_real = value && id && !importer_.imaginary(graph_, *id);
+  if (importer_.part() != ComplexPart::imaginary || !is_real) return value;
+  if (std::ranges::find(operands, name) == operands.end()) return value;
+  return onnx.emit("Expand", {onnx.scalar(onnx.elem(value), 0), onnx.emit("Shape", {value})});
 }
 
 std::vector<Val> Call::values_of(const Argument& argument) {
@@ -40,7 +49,7 @@ Val Call::tensor(std::string_view name) {
   if (!given || given->is_none()) return {};
   const Val value = value_of(*given);
   if (!value) refuse(fmt::format("argument {} is not a tensor", quote(name)));
-  return value;
+  return part_at_hand(name, *given, value);
 }
 
 Complex Call::complex(std::string_view name) {
@@ -50,13 +59,18 @@ Complex Call::complex(std::string_view name) {
 
 Complex Call::complex(const Argument& argument) {
   const ValueId* id = argument.as<ValueId>();
-  if (id && importer_.imaginary(graph_, *id)) return {importer_.value(graph_, *id), importer_.imaginary(graph_, *id)};
+  const bool is_whole = importer_.part() == ComplexPart::none;
+  if (id && is_whole && importer_.imaginary(graph_, *id))
+    return {importer_.value(graph_, *id), importer_.imaginary(graph_, *id)};
   return {value_of(argument), {}};
 }
 
 std::vector<Val> Call::tensors(std::string_view name) {
   const Argument* given = node.find(name);
-  return given ? values_of(*given) : std::vector<Val>();
+  std::vector<Val> values = given ? values_of(*given) : std::vector<Val>();
+  const auto* list = given ? given->as<Argument::List>() : nullptr;
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = part_at_hand(name, (*list)[i], values[i]);
+  return values;
 }
 
 std::int64_t Call::integer(std::string_view name, std::int64_t fallback) {
@@ -186,10 +200,24 @@ Val Call::size(std::string_view name, std::int64_t fallback) {
 Val Call::number(std::string_view name, ElementType type, double fallback) {
   const Argument* given = node.find(name);
   if (!given || given->is_none()) return onnx.scalar(type, fallback);
+  const bool is_imaginary = importer_.part() == ComplexPart::imaginary;
+  if (const auto* constant = given->as<std::complex<double>>()) {
+    if (importer_.part() == ComplexPart::none) refuse(fmt::format("argument {} is a complex number", quote(name)));
+    return onnx.scalar(type, is_imaginary ? constant->imag() : constant->real());
+  }
+  const auto* id = given->as<ValueId>();
+  if (is_imaginary && (!id || !importer_.imaginary(graph_, *id))) return onnx.scalar(type, 0);
   if (const std::int64_t* constant = given->as<std::int64_t>()) return onnx.scalar_integer(type, *constant);
   if (const double* constant = given->as<double>()) return onnx.scalar(type, *constant);
   if (const bool* constant = given->as<bool>()) return onnx.scalar(type, *constant ? 1 : 0);
   return onnx.cast(tensor(name), type);
+}
+
+Complex Call::complex_number(std::string_view name, ElementType part) {
+  const Argument* given = node.find(name);
+  const auto* constant = given ? given->as<std::complex<double>>() : nullptr;
+  if (!constant) return {number(name, part), {}};
+  return {onnx.scalar(part, constant->real()), onnx.scalar(part, constant->imag())};
 }
 
 std::size_t Call::rank(Val value) {
@@ -201,6 +229,8 @@ std::size_t Call::rank(Val value) {
 void Call::results(const std::vector<Val>& values) {
   if (values.size() < node.outputs.size()) return refuse("the mapping gives fewer results than the node has");
   for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+    if (const ElementType type = values[i] ? onnx.elem(values[i]) : ElementType::undefined; type != part_type_of(type))
+      refuse("it gives complex numbers, which its form in ONNX does not");
     importer_.set_value(graph_, node.outputs[i], values[i]);
     if (values[i] && !refused() && importer_.part() == ComplexPart::none)
       onnx.name_value(values[i], graph_.name_of(node.outputs[i]));
@@ -208,8 +238,12 @@ void Call::results(const std::vector<Val>& values) {
 }
 
 void Call::result(const Complex& value) {
-  if (!value.imaginary) return result(value.real);
-  if (!node.outputs.empty()) importer_.set_complex(graph_, node.outputs.front(), value);
+  if (!value.imaginary || refused()) return result(value.real);
+  if (node.outputs.empty()) return;
+  // The declared type counts: what is written in place keeps its own.
+  const ElementType declared = part_type_of(declared_elem());
+  const ElementType type = is_floating(declared) ? declared : onnx.elem(value.real);
+  importer_.set_complex(graph_, node.outputs.front(), {onnx.cast(value.real, type), onnx.cast(value.imaginary, type)});
 }
 
 const TensorType* Call::declared_type(std::size_t output) const {

@@ -56,7 +56,10 @@ class Call {
   /// One size, which may be a value, as a vector of one int64.
   Val size(std::string_view name, std::int64_t fallback);
   /// A number or a tensor, as a tensor of type `elem`; a number has no axes.
+  /// Of a complex number the part at hand.
   Val number(std::string_view name, ElementType elem, double fallback = 0);
+  /// The same where it may be complex; `part` is the type of each part.
+  Complex complex_number(std::string_view name, ElementType part);
   /// Refuses when the rank is not known.
   std::size_t rank(Val value);
 
@@ -96,6 +99,7 @@ class Call {
 
  private:
   Val as_size(const Argument& argument);
+  Val part_at_hand(std::string_view name, const Argument& argument, Val value);
   /// The type of what a mapping is given of a tensor: of complex ones that of the part at hand.
   ElementType at_hand(ElementType elem) const;
 

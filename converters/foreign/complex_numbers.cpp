@@ -21,6 +21,17 @@ Complex parts_of_pairs(OnnxBuilder& onnx, Val pairs) {
   return {part(0), part(1)};
 }
 
+Complex of_parts(OnnxBuilder& onnx, Val real, Val imaginary) {
+  const auto *a = onnx.shape(real), *b = onnx.shape(imaginary);
+  if (a && b && *a == *b) return {real, imaginary};
+  const Val shape = onnx.emit("Shape", {onnx.emit("Add", {real, imaginary})});
+  return {onnx.emit("Expand", {real, shape}), onnx.emit("Expand", {imaginary, shape})};
+}
+
+Complex from_polar(OnnxBuilder& onnx, Val length, Val angle) {
+  return {onnx.emit("Mul", {length, onnx.emit("Cos", {angle})}), onnx.emit("Mul", {length, onnx.emit("Sin", {angle})})};
+}
+
 Complex with_both_parts(OnnxBuilder& onnx, const Complex& x) {
   if (x.imaginary) return x;
   const Val zero = onnx.scalar(onnx.elem(x.real), 0);
@@ -65,9 +76,12 @@ Complex quotient_of(OnnxBuilder& onnx, const Complex& a, const Complex& b) {
     return Complex{onnx.emit("Div", {x.real, divisor}), x.imaginary ? onnx.emit("Div", {x.imaginary, divisor}) : Val{}};
   };
   if (!b.imaginary) return over(a, b.real);
-  // Divided by the length twice, as the square of a length may be beyond the type.
-  const Val length = absolute_value(onnx, b);
-  return over(product_of(onnx, a, conjugate(onnx, over(b, length))), length);
+  // Divided by the greater part first, as the square of a length may be beyond the type.
+  const Val greater = onnx.emit("Max", {onnx.emit("Abs", {b.real}), onnx.emit("Abs", {b.imaginary})});
+  const Complex unit = over(b, greater);
+  const Val square =
+      onnx.emit("Add", {onnx.emit("Mul", {unit.real, unit.real}), onnx.emit("Mul", {unit.imaginary, unit.imaginary})});
+  return over(over(product_of(onnx, a, conjugate(onnx, unit)), square), greater);
 }
 
 Val absolute_value(OnnxBuilder& onnx, const Complex& x) {
@@ -77,16 +91,27 @@ Val absolute_value(OnnxBuilder& onnx, const Complex& x) {
   return onnx.emit("Sqrt", {squares});
 }
 
+namespace {
+
+/// Also of a zero with a sign.
+Val is_negative(OnnxBuilder& onnx, Val x) {
+  const Val zero = onnx.scalar(onnx.elem(x), 0);
+  return onnx.emit("Or", {onnx.emit("Less", {x, zero}), onnx.emit("Less", {onnx.emit("Reciprocal", {x}), zero})});
+}
+
+}  // namespace
+
 Val angle_of(OnnxBuilder& onnx, Val y, Val x) {
   const ElementType type = onnx.elem(x);
   constexpr double pi = 3.14159265358979323846;
-  const Val zero = onnx.scalar(type, 0);
-  const Val slope = onnx.emit("Atan", {onnx.emit("Div", {y, x})});
-  const Val below = onnx.emit("Less", {y, zero});
-  const Val turn = onnx.emit("Where", {below, onnx.scalar(type, -pi), onnx.scalar(type, pi)});
-  const Val turned = onnx.emit("Where", {onnx.emit("Less", {x, zero}), onnx.emit("Add", {slope, turn}), slope});
-  const Val origin = onnx.emit("And", {onnx.emit("Equal", {y, zero}), onnx.emit("Equal", {x, zero})});
-  return onnx.emit("Where", {origin, zero, turned});
+  const Val ratio = onnx.emit("Div", {y, x});
+  // 0 / 0 is taken for 0, infinity / infinity for 1.
+  const Val same = onnx.emit("Equal", {onnx.emit("Abs", {x}), onnx.emit("Abs", {y})});
+  const Val is_open = onnx.emit("And", {same, onnx.emit("IsNaN", {ratio})});
+  const Val sign = onnx.emit("Mul", {onnx.emit("Sign", {x}), onnx.emit("Sign", {y})});
+  const Val slope = onnx.emit("Atan", {onnx.emit("Where", {is_open, sign, ratio})});
+  const Val turn = onnx.emit("Where", {is_negative(onnx, y), onnx.scalar(type, -pi), onnx.scalar(type, pi)});
+  return onnx.emit("Where", {is_negative(onnx, x), onnx.emit("Add", {slope, turn}), slope});
 }
 
 namespace {

@@ -17,6 +17,9 @@ ElementType complex_type_of(ElementType part);
 /// A last axis of two becomes the parts, and back.
 Complex parts_of_pairs(OnnxBuilder& onnx, Val pairs);
 Val pairs_of(OnnxBuilder& onnx, const Complex& x);
+/// Parts that broadcast get the same shape.
+Complex of_parts(OnnxBuilder& onnx, Val real, Val imaginary);
+Complex from_polar(OnnxBuilder& onnx, Val length, Val angle);
 /// The same with zeros in place of an absent imaginary part.
 Complex with_both_parts(OnnxBuilder& onnx, const Complex& x);
 

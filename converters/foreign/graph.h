@@ -1,5 +1,6 @@
 #pragma once
 
+#include <complex>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -26,8 +27,8 @@ struct Graph;
 /// constants.
 struct Argument {
   using List = std::vector<Argument>;
-  std::variant<std::monostate, ValueId, bool, std::int64_t, double, std::string_view, ElementType, List,
-               std::unique_ptr<Graph>>
+  std::variant<std::monostate, ValueId, bool, std::int64_t, double, std::complex<double>, std::string_view, ElementType,
+               List, std::unique_ptr<Graph>>
       content;
   std::string_view name = {};
 

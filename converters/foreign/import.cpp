@@ -207,10 +207,9 @@ void Importer::import_node(const Graph& graph, std::size_t index) {
 }
 
 bool Importer::reads_complex(const Graph& graph, const Node& node) const {
-  if (imaginary_.empty()) return false;
   const auto is_complex = [&](const Argument& argument) {
     const auto* id = argument.as<ValueId>();
-    return id && imaginary(graph, *id);
+    return argument.as<std::complex<double>>() || (id && !imaginary_.empty() && imaginary(graph, *id));
   };
   return std::any_of(node.arguments.begin(), node.arguments.end(), [&](const Argument& argument) {
     const auto* list = argument.as<Argument::List>();
@@ -326,9 +325,22 @@ Error complex_output(std::string_view name) {
   return error;
 }
 
+/// The first input of complex numbers, which are no tensors of ONNX's operators.
+std::optional<Error> complex_input(const Graph& graph) {
+  for (const ValueId id : graph.inputs) {
+    const Value& value = graph.values[index_of(id)];
+    if (!value.type || value.type->elem == part_type_of(value.type->elem)) continue;
+    Error error = make_error("unsupported-operator", fmt::format("input {} holds complex numbers", quote(value.name)));
+    error.diagnostic.help = "let the model take the real and the imaginary part as two inputs";
+    return error;
+  }
+  return std::nullopt;
+}
+
 /// `opset` becomes that which mappings need, if it is more.
 Result<ir::Model> import_with(std::int64_t& opset, const Model& source, const Mappings& mappings,
                               std::vector<Diagnostic>& findings, Trace* trace) {
+  if (auto refused = complex_input(source.graph)) return *std::move(refused);
   ir::Model model = empty_model(source, opset);
   const spec::OpTable table;
   Importer importer(model, mappings, table, trace);

@@ -74,6 +74,11 @@ bool is_refused(const SideReport& side) {
   return side.failed_at != "start" && (code == "worker-failed" || code == "worker-invalid" || code == "worker-crashed");
 }
 
+std::string reason_of(const OutputDiff& output) {
+  if (!output.why.empty() || !output.metrics) return output.why;
+  return fmt::format("it deviates by at most {:.3g}", output.metrics->max_absolute);
+}
+
 SourceReport report_of(const DiffReport& compared, std::size_t framework) {
   SourceReport report;
   const SideReport& runtime = compared.sides[framework];
@@ -91,7 +96,8 @@ SourceReport report_of(const DiffReport& compared, std::size_t framework) {
   for (const OutputDiff& output : result.outputs) {
     if (is_finding(output.verdict)) {
       report.verdict = Equality::different;
-      report.reason = fmt::format("output {} is {}: {}", quote(output.name), name_of(output.verdict), output.why);
+      report.reason =
+          fmt::format("output {} is {}: {}", quote(output.name), name_of(output.verdict), reason_of(output));
       return report;
     }
     if (output.verdict == Verdict::not_compared) {

@@ -6,7 +6,7 @@ import sys
 
 import recorded
 
-SHAPES = {"calls": "x=3,4", "condition_met": "x=3,4", "condition_not_met": "x=N,4", "unrolled": "x=rows,4", "writes_through_dropout": "x=3,4", "sizes": "x=N,3,H,W",
+SHAPES = {"calls": "x=3,4", "spectrogram_scripted": "x=2,40", "condition_met": "x=3,4", "condition_not_met": "x=N,4", "unrolled": "x=rows,4", "writes_through_dropout": "x=3,4", "sizes": "x=N,3,H,W",
           "lstm": "x=N,T,4", "encoder_layer": "src=N,T,8", "size_arithmetic": "x=N,3,5,7:float32",
           "loop": "x=3,4", "branch_numbers": "x=N,4", "counted_loop": "x=3,4 n=:int64", "no_pass": "x=3,N n=:int64", "growing_loop": "x=N,4", "left_loop": "x=3,4",
           "list_in_loop": "x=3,4 n=:int64", "lists_of_loops": "x=3,4 n=:int64", "write_in_loop": "x=3,4 n=:int64", "write_in_branch": "x=N,4", "write_in_other_branch": "x=3,4",

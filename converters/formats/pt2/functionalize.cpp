@@ -26,6 +26,7 @@ enum class Inverse : std::uint8_t {
   reshape,  ///< the elements in the same order
   permute,
   transpose,
+  pairs,  ///< numbers that are pairs on a last axis
   select,
   slice,
 };
@@ -65,6 +66,14 @@ constexpr std::array view_ops = {
     ViewOp{"aten.movedim.intlist", Inverse::none},
     ViewOp{"aten.expand_as.default", Inverse::none},
     ViewOp{"aten.broadcast_to.default", Inverse::none},
+    ViewOp{"aten.view_as_real.default", Inverse::pairs},
+    ViewOp{"aten.view_as_complex.default", Inverse::pairs},
+    ViewOp{"aten.real.default", Inverse::none},
+    ViewOp{"aten.imag.default", Inverse::none},
+    ViewOp{"aten.conj.default", Inverse::none},
+    ViewOp{"aten._conj.default", Inverse::none},
+    ViewOp{"aten.resolve_conj.default", Inverse::same, true},
+    ViewOp{"aten.resolve_neg.default", Inverse::same, true},
     ViewOp{"aten.split.sizes", Inverse::none},
     ViewOp{"aten.select.int", Inverse::select},
     ViewOp{"aten.slice.Tensor", Inverse::slice},
@@ -380,7 +389,21 @@ class Functionalizer {
 
   /// Whether an operator that gives a view where it can has made a copy: a copy is contiguous, a view of the same elements only
   /// where they lie so already.
+  /// Whether a view takes conjugates of what is behind it, so that resolving it makes a copy.
+  bool is_conjugate(ValueId id) const {
+    for (auto view = views_.find(id); view != views_.end(); view = views_.find(id)) {
+      constexpr std::array<std::string_view, 5> conjugates = {"aten.conj.default", "aten._conj.default",
+                                                              "aten.mH.default", "aten.adjoint.default",
+                                                              "aten.matrix_H.default"};
+      const bool has_node = view->second.inverse != Inverse::same;
+      if (has_node && std::ranges::find(conjugates, view_nodes_[view->second.node].op) != conjugates.end()) return true;
+      id = view->second.base;
+    }
+    return false;
+  }
+
   bool copies(const Node& node, ValueId from) const {
+    if (node.op.starts_with("aten.resolve_")) return is_conjugate(from);
     if (const Argument* asked = node.find("copy"); asked && asked->as<bool>() && *asked->as<bool>()) return true;
     const ValueId to = node.outputs.empty() ? ValueId::none : node.outputs.front();
     if (to == ValueId::none) return true;
@@ -461,6 +484,11 @@ class Functionalizer {
         node.op = original.op;
         add_value("self", content);
         if (!add_inverse_permutation(original, node)) return ValueId::none;
+        break;
+      case Inverse::pairs:
+        node.op =
+            original.op == "aten.view_as_real.default" ? "aten.view_as_complex.default" : "aten.view_as_real.default";
+        add_value("self", content);
         break;
       case Inverse::select:
         node.op = "aten.select_scatter.default";

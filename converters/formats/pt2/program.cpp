@@ -154,6 +154,11 @@ class GraphReader {
 
   void add_output(ValueId id) { graph_.outputs.push_back({id, graph_.name_of(id)}); }
 
+  static double number_of(Json json) {
+    const auto whole = json.integer();
+    return whole ? static_cast<double>(*whole) : json.real().value_or(0);
+  }
+
   Result<Argument> read_argument(Json json) {
     const Json payload = payload_of(json);
     const std::string_view kind = payload.name();
@@ -162,6 +167,7 @@ class GraphReader {
     if (kind == "as_scalar_type") return Argument{elem_of(payload.integer().value_or(0))};
     if (kind == "as_memory_format" || kind == "as_layout") return Argument{payload.integer().value_or(0)};
     if (kind == "as_device") return Argument{};
+    if (kind == "as_complex") return Argument{std::complex(number_of(payload["real"]), number_of(payload["imag"]))};
     if (payload.is_array()) {
       Argument::List list;
       for (const Json item : payload) {

@@ -150,7 +150,7 @@ void give(Call& call, const std::vector<Val>& values) {
     const foreign::Value* declared = call.declared_output(i);
     if (!declared || !declared->type || declared->type->elem == ElementType::undefined) continue;
     const Quantization* quantization = quantization_of(declared);
-    const ElementType elem = declared->type->elem;
+    const ElementType elem = call.declared_elem(i);
     if (quantization && is_floating(onnx.elem(results[i]))) {
       results[i] = quantized(onnx, results[i], *quantization, elem);
     } else {

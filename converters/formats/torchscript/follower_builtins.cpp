@@ -172,7 +172,7 @@ Item Follower::sizes_of(const Item& tensor, const std::vector<std::int64_t>& siz
 
 /// What code that was not traced asks for before it runs.
 std::optional<Item> Follower::of_type(std::string_view name, const Items& items) {
-  const bool asks_type = name == "ops.prim.dtype" || name == "is_floating_point";
+  const bool asks_type = name == "ops.prim.dtype" || name == "is_floating_point" || name == "is_complex";
   const bool asks_sizes = name == "dim" || name == "size" || name == "len" || name == "numel";
   if ((!asks_type && !asks_sizes) || items.empty()) return std::nullopt;
   const Item& tensor = items.front();
@@ -181,6 +181,8 @@ std::optional<Item> Follower::of_type(std::string_view name, const Items& items)
     const ElementType elem = types().elem(tensor);
     const auto code = scalar_type_of(elem);
     if (!code) return std::nullopt;
+    if (name == "is_complex")
+      return Item::of_boolean(elem == ElementType::complex64 || elem == ElementType::complex128);
     return name == "is_floating_point" ? Item::of_boolean(is_floating(elem)) : Item::of_integer(*code);
   }
   const bool is_one = items.size() > 1;

@@ -1,4 +1,6 @@
 // Complex numbers, as real and imaginary parts.
+#include <cmath>
+#include <complex>
 #include <string>
 
 #include "converters/foreign/complex_numbers.h"
@@ -25,22 +27,9 @@ void map_imaginary_part(Call& call) {
 void map_conjugate(Call& call) { call.result(conjugate(call.onnx, call.complex("self"))); }
 void map_resolved(Call& call) { call.result(call.complex("self")); }
 
-/// Parts that broadcast get the same shape.
-Complex of_parts(foreign::OnnxBuilder& onnx, Val real, Val imaginary) {
-  const auto *a = onnx.shape(real), *b = onnx.shape(imaginary);
-  if (a && b && *a == *b) return {real, imaginary};
-  const Val shape = onnx.emit("Shape", {onnx.emit("Add", {real, imaginary})});
-  return {onnx.emit("Expand", {real, shape}), onnx.emit("Expand", {imaginary, shape})};
-}
-
 void map_complex(Call& call) { call.result(of_parts(call.onnx, call.tensor("real"), call.tensor("imag"))); }
 
-void map_polar(Call& call) {
-  auto& onnx = call.onnx;
-  const Val length = call.tensor("abs"), angle = call.tensor("angle");
-  call.result(Complex{onnx.emit("Mul", {length, onnx.emit("Cos", {angle})}),
-                      onnx.emit("Mul", {length, onnx.emit("Sin", {angle})})});
-}
+void map_polar(Call& call) { call.result(from_polar(call.onnx, call.tensor("abs"), call.tensor("angle"))); }
 
 void map_complex_absolute(Call& call) { call.result(absolute_value(call.onnx, call.complex("self"))); }
 
@@ -58,11 +47,20 @@ void map_angle(Call& call) {
 }
 
 void map_complex_exponential(Call& call) {
-  auto& onnx = call.onnx;
   const Complex x = call.complex("self");
-  const Val length = onnx.emit("Exp", {x.real});
-  call.result(Complex{onnx.emit("Mul", {length, onnx.emit("Cos", {x.imaginary})}),
-                      onnx.emit("Mul", {length, onnx.emit("Sin", {x.imaginary})})});
+  call.result(from_polar(call.onnx, call.onnx.emit("Exp", {x.real}), x.imaginary));
+}
+
+/// The type of the parts of what is computed of both: tensors with axes come before those without, those before numbers.
+ElementType type_of_parts(foreign::OnnxBuilder& onnx, const Complex& a, const Complex& b) {
+  ElementType with_axes = ElementType::undefined, without = ElementType::undefined;
+  for (const Complex& x : {a, b}) {
+    if (!x.real || !is_floating(onnx.elem(x.real))) continue;
+    ElementType& type = onnx.rank(x.real) == 0 ? without : with_axes;
+    type = type == ElementType::undefined ? onnx.elem(x.real) : promoted(type, onnx.elem(x.real));
+  }
+  if (with_axes != ElementType::undefined) return with_axes;
+  return without != ElementType::undefined ? without : ElementType::float32;
 }
 
 /// Both operands with parts of one type. One of them is complex.
@@ -72,15 +70,9 @@ std::pair<Complex, Complex> complex_operands(Call& call, std::string_view name_a
   const auto is_tensor = [&](std::string_view name) { return call.declared(name) != nullptr; };
   const Complex a = is_tensor(name_a) ? call.complex(name_a) : Complex{};
   const Complex b = is_tensor(name_b) ? call.complex(name_b) : Complex{};
-  // A real number beside complex ones changes no type; a tensor with axes may.
-  const auto type_beside = [&](const Complex& x, ElementType other) {
-    if (!x.real || (!x.imaginary && (onnx.rank(x.real) == 0 || !is_floating(onnx.elem(x.real))))) return other;
-    return promoted(onnx.elem(x.real), other);
-  };
-  const ElementType first = onnx.elem(a.imaginary ? a.real : b.real);
-  const ElementType type = type_beside(a, type_beside(b, first));
+  const ElementType type = type_of_parts(onnx, a, b);
   const auto of_type = [&](const Complex& x, std::string_view name) {
-    if (!x.real) return Complex{call.number(name, type), {}};
+    if (!x.real) return call.complex_number(name, type);
     return Complex{onnx.cast(x.real, type), x.imaginary ? onnx.cast(x.imaginary, type) : Val{}};
   };
   return {of_type(a, name_a), of_type(b, name_b)};
@@ -103,23 +95,117 @@ void map_complex_sum(Call& call) {
   auto& onnx = call.onnx;
   auto [a, b] = complex_operands(call);
   if (is_reversed) std::swap(a, b);
-  if (call.has("alpha")) b = product_of(onnx, b, {call.number("alpha", onnx.elem(b.real)), {}});
+  if (call.has("alpha")) b = product_of(onnx, b, call.complex_number("alpha", onnx.elem(b.real)));
   call.result(sum_of(onnx, is_sum ? "Add" : "Sub", a, b));
+}
+
+/// Into a tensor of real numbers go the real parts.
+void map_complex_copy(Call& call) {
+  auto& onnx = call.onnx;
+  const Complex whole = call.complex("self"), given = with_both_parts(onnx, call.complex("src"));
+  const Val shape = onnx.emit("Shape", {whole.real});
+  const auto copied = [&](Val part) { return onnx.emit("Expand", {onnx.cast(part, onnx.elem(whole.real)), shape}); };
+  call.result(Complex{copied(given.real), whole.imaginary ? copied(given.imaginary) : Val{}});
+}
+
+void map_complex_square(Call& call) {
+  const Complex x = call.complex("self");
+  call.result(product_of(call.onnx, x, x));
+}
+
+void map_complex_reciprocal(Call& call) {
+  auto& onnx = call.onnx;
+  const Complex x = call.complex("self");
+  call.result(quotient_of(onnx, {onnx.scalar(onnx.elem(x.real), 1), {}}, x));
+}
+
+void map_complex_logarithm(Call& call) {
+  auto& onnx = call.onnx;
+  const Complex x = call.complex("self");
+  call.result(Complex{onnx.emit("Log", {absolute_value(onnx, x)}), angle_of(onnx, x.imaginary, x.real)});
+}
+
+/// The length to the power, at so many times the angle.
+Complex power_of(foreign::OnnxBuilder& onnx, const Complex& x, double power) {
+  const ElementType type = onnx.elem(x.real);
+  const Val length = onnx.emit("Pow", {absolute_value(onnx, x), onnx.scalar(type, power)});
+  return from_polar(onnx, length, onnx.emit("Mul", {angle_of(onnx, x.imaginary, x.real), onnx.scalar(type, power)}));
+}
+
+void map_complex_root(Call& call) { call.result(power_of(call.onnx, call.complex("self"), 0.5)); }
+
+void map_complex_power(Call& call) {
+  auto& onnx = call.onnx;
+  const foreign::Argument* given = call.argument("exponent");
+  if (!call.declared("self") || !given || given->as<std::complex<double>>())
+    return call.refuse("a power that is complex");
+  const Complex x = call.complex("self");
+  const double power = call.real("exponent", 1);
+  constexpr double most_products = 8;
+  if (power != std::round(power) || power < 1 || power > most_products)
+    return call.result(
+        power == 0
+            ? with_both_parts(
+                  onnx, {onnx.emit("Expand", {onnx.scalar(onnx.elem(x.real), 1), onnx.emit("Shape", {x.real})}), {}})
+            : power_of(onnx, x, power));
+  Complex product = x;
+  for (int i = 1; i < static_cast<int>(power); ++i) product = product_of(onnx, product, x);
+  call.result(product);
+}
+
+/// Of length 1, and 0 for 0.
+void map_complex_sign(Call& call) {
+  auto& onnx = call.onnx;
+  const Complex x = call.complex("self");
+  const ElementType type = onnx.elem(x.real);
+  const Val length = absolute_value(onnx, x);
+  const Val is_zero = onnx.emit("Equal", {length, onnx.scalar(type, 0)});
+  call.result(quotient_of(onnx, x, {onnx.emit("Where", {is_zero, onnx.scalar(type, 1), length}), {}}));
+}
+
+template <bool is_equal>
+void map_complex_equal(Call& call) {
+  auto& onnx = call.onnx;
+  const auto [a, b] = complex_operands(call);
+  const Complex x = with_both_parts(onnx, a), y = with_both_parts(onnx, b);
+  const Val same =
+      onnx.emit("And", {onnx.emit("Equal", {x.real, y.real}), onnx.emit("Equal", {x.imaginary, y.imaginary})});
+  call.result(is_equal ? same : onnx.emit("Not", {same}));
+}
+
+Complex matrices_multiplied(foreign::OnnxBuilder& onnx, const Complex& a, const Complex& b) {
+  return product_of(onnx, a, b, [&](Val x, Val y) { return onnx.emit("MatMul", {x, y}); });
+}
+
+/// x times the transposed weight, plus a bias.
+void map_complex_linear(Call& call) {
+  auto& onnx = call.onnx;
+  const auto [x, weight] = complex_operands(call, "input", "weight");
+  const auto turned = [&](Val part) { return part && onnx.rank(part) == 2 ? onnx.transpose(part, {1, 0}) : part; };
+  const Complex product = matrices_multiplied(onnx, x, {turned(weight.real), turned(weight.imaginary)});
+  call.result(call.has("bias") ? sum_of(onnx, "Add", product, call.complex("bias")) : product);
 }
 
 void map_complex_matrix_product(Call& call) {
   auto& onnx = call.onnx;
   const auto [a, b] = complex_operands(call, "self", call.has("mat2") ? "mat2" : "other");
-  call.result(product_of(onnx, a, b, [&](Val x, Val y) { return onnx.emit("MatMul", {x, y}); }));
+  call.result(matrices_multiplied(onnx, a, b));
 }
 
 void map_complex_einsum(Call& call) {
   auto& onnx = call.onnx;
   const foreign::Argument* given = call.argument("tensors");
   const auto* list = given ? given->as<foreign::Argument::List>() : nullptr;
-  if (!list || list->size() != 2) return call.refuse("complex numbers in a sum of products of more than two tensors");
+  const bool is_alone = list && list->size() == 1;
+  if (!list || (list->size() != 2 && !is_alone))
+    return call.refuse("complex numbers in a sum of products of more than two tensors");
   std::string equation(call.text("equation"));
   std::erase(equation, ' ');
+  if (is_alone) {
+    const Complex x = call.complex(list->front());
+    const auto sum = [&](Val part) { return onnx.emit("Einsum", {part}, {{"equation", equation}}); };
+    return call.result(Complex{sum(x.real), x.imaginary ? sum(x.imaginary) : Val{}});
+  }
   const auto product = [&](Val x, Val y) { return onnx.emit("Einsum", {x, y}, {{"equation", equation}}); };
   call.result(product_of(onnx, call.complex(list->front()), call.complex(list->back()), product));
 }
@@ -134,13 +220,20 @@ void add_by_part(Mappings& mappings) {
                         "aten.mT.default", "aten.numpy_T.default"});
   mappings.add_by_part({"aten.expand.default", "aten.expand_as.default", "aten.broadcast_to.default",
                         "aten.repeat.default", "aten.tile.default", "aten.clone.default", "aten.contiguous.default",
-                        "aten.detach.default", "aten.alias.default", "aten.copy.default"});
+                        "aten.detach.default", "aten.alias.default"});
   mappings.add_by_part({"aten.slice.Tensor", "aten.select.int", "aten.narrow.default", "aten.index_select.default",
                         "aten.index.Tensor", "aten.cat.default", "aten.stack.default", "aten.split.Tensor",
                         "aten.split_with_sizes.default", "aten.chunk.default", "aten.unbind.int", "aten.roll.default",
                         "aten.flip.default", "aten.slice_scatter.default", "aten.select_scatter.default"});
   mappings.add_by_part({"aten.neg.default", "aten.sum.default", "aten.sum.dim_IntList", "aten.mean.default",
-                        "aten.mean.dim", "aten.where.self"});
+                        "aten.mean.dim", "aten.where.self", "aten.cumsum.default", "aten.gather.default",
+                        "aten.index_put.default"});
+  mappings.add_by_part({"aten.where.ScalarOther", "aten.where.ScalarSelf", "aten.masked_fill.Scalar",
+                        "aten.constant_pad_nd.default", "aten.pad.default", "aten.full.default",
+                        "aten.full_like.default", "aten.fill.Scalar", "aten.lift_fresh_copy.default",
+                        "aten.tril.default", "aten.triu.default", "aten.positive.default", "aten.diagonal.default",
+                        "aten.hstack.default", "aten.vstack.default", "aten.dropout.default", "aten.new_zeros.default",
+                        "aten.new_full.default"});
 }
 
 }  // namespace
@@ -164,6 +257,16 @@ void register_complex(Mappings& mappings) {
   mappings.add_complex({"aten.sub.Tensor", "aten.sub.Scalar"}, map_complex_sum<false>);
   mappings.add_complex({"aten.rsub.Scalar"}, map_complex_sum<false, true>);
   mappings.add_complex({"aten.matmul.default", "aten.mm.default", "aten.bmm.default"}, map_complex_matrix_product);
+  mappings.add_complex({"aten.linear.default"}, map_complex_linear);
+  mappings.add_complex({"aten.copy.default"}, map_complex_copy);
+  mappings.add_complex({"aten.square.default"}, map_complex_square);
+  mappings.add_complex({"aten.reciprocal.default"}, map_complex_reciprocal);
+  mappings.add_complex({"aten.log.default"}, map_complex_logarithm);
+  mappings.add_complex({"aten.sqrt.default"}, map_complex_root);
+  mappings.add_complex({"aten.pow.Tensor_Scalar"}, map_complex_power);
+  mappings.add_complex({"aten.sgn.default"}, map_complex_sign);
+  mappings.add_complex({"aten.eq.Tensor", "aten.eq.Scalar"}, map_complex_equal<true>);
+  mappings.add_complex({"aten.ne.Tensor", "aten.ne.Scalar"}, map_complex_equal<false>);
   mappings.add_complex({"aten.einsum.default"}, map_complex_einsum);
   add_by_part(mappings);
 }

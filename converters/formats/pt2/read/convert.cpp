@@ -18,6 +18,8 @@ void map_to(Call& call) {
     type = other.imaginary ? foreign::complex_type_of(onnx.elem(other.real)) : onnx.elem(other.real);
   }
   if (type == ElementType::undefined) return call.result(x);
+  if (type == ElementType::boolean && x.imaginary)
+    return call.result(onnx.emit("Or", {onnx.cast(x.real, type), onnx.cast(x.imaginary, type)}));
   const ElementType part = foreign::part_type_of(type);
   const Val real = onnx.cast(x.real, part);
   if (part == type) return call.result(real);  // without the imaginary part, as in PyTorch

@@ -55,28 +55,35 @@ void map_full(Call& call) {
   give(call, type, filled(call, call.number("fill_value", foreign::part_type_of(type)), call.sizes("size")));
 }
 
-/// As large as a tensor that is there.
+/// As large as a tensor that is there, which may be complex.
 Val filled_like(Call& call, Val number) {
-  const Val like = call.tensor("self");
+  const Val like = call.complex("self").real;
   if (call.onnx.rank(like) == 0) return number;
   return call.onnx.emit("Expand", {number, call.onnx.emit("Shape", {like})});
 }
 
+ElementType type_of_like(Call& call) {
+  const foreign::Complex like = call.complex("self");
+  const ElementType part = call.onnx.elem(like.real);
+  return created_type(call, like.imaginary ? foreign::complex_type_of(part) : part);
+}
+
 template <int value>
 void map_constant_like(Call& call) {
-  const ElementType type = foreign::part_type_of(created_type(call, call.onnx.elem(call.tensor("self"))));
-  call.result(filled_like(call, call.onnx.scalar(type, value)));
+  const ElementType type = type_of_like(call);
+  give(call, type, filled_like(call, call.onnx.scalar(foreign::part_type_of(type), value)));
 }
 
 void map_full_like(Call& call) {
-  const ElementType type = created_type(call, call.onnx.elem(call.tensor("self")));
-  call.result(filled_like(call, call.number(call.has("fill_value") ? "fill_value" : "value", type)));
+  const ElementType type = type_of_like(call);
+  const std::string_view name = call.has("fill_value") ? "fill_value" : "value";
+  give(call, type, filled_like(call, call.number(name, foreign::part_type_of(type))));
 }
 
 void map_scalar_tensor(Call& call) {
   const ElementType type = created_type(call, ElementType::float32);
-  const Val number = call.number("s", type);
-  call.result(call.onnx.rank(number) == 1 ? call.onnx.squeeze(number, {0}) : number);
+  const Val number = call.number("s", foreign::part_type_of(type));
+  give(call, type, call.onnx.rank(number) == 1 ? call.onnx.squeeze(number, {0}) : number);
 }
 
 bool is_whole(Call& call, std::string_view name) {
@@ -104,6 +111,8 @@ std::optional<std::vector<std::int64_t>> short_range(Call& call, Val start, Val 
 /// Numbers from start to end by step. Small ones that are constant become a constant.
 void map_arange(Call& call) {
   auto& onnx = call.onnx;
+  if (const ElementType wanted = call.elem("dtype"); wanted != foreign::part_type_of(wanted))
+    return call.refuse("a range of complex numbers");
   const bool counts = is_whole(call, "start") && is_whole(call, "end") && is_whole(call, "step");
   const ElementType type = created_type(call, counts ? ElementType::int64 : ElementType::float32);
   if (!counts) {
@@ -147,8 +156,8 @@ void map_eye(Call& call) {
   auto& onnx = call.onnx;
   const ElementType type = created_type(call, ElementType::float32);
   const std::int64_t rows = call.integer("n", 1), columns = call.integer("m", rows);
-  const Val like = onnx.emit("Expand", {onnx.scalar(type, 0), onnx.integers({rows, columns})});
-  call.result(onnx.emit("EyeLike", {like}));
+  const Val like = onnx.emit("Expand", {onnx.scalar(foreign::part_type_of(type), 0), onnx.integers({rows, columns})});
+  give(call, type, onnx.emit("EyeLike", {like}));
 }
 
 /// Each vector along an axis of its own, as large as all of them.

@@ -174,10 +174,13 @@ Val window_of(Call& call, std::int64_t length, ElementType type) {
 struct ShortTime {
   std::int64_t length = 1, hop = 1;
   Val window;
+  ElementType type = ElementType::undefined;  ///< of the signal and the window
 };
 
 ShortTime short_time_of(Call& call, ElementType type) {
+  if (call.has("window")) type = promoted(type, call.onnx.elem(call.tensor("window")));
   ShortTime given;
+  given.type = type;
   given.length = call.integer("n_fft", 1);
   constexpr std::int64_t longest = std::int64_t{1} << 24;
   if (given.length < 1 || given.length > longest) call.refuse("the length of the transform is out of range");
@@ -197,10 +200,10 @@ void map_short_time(Call& call) {
   const Complex given = call.complex("self");
   if (given.imaginary) return call.refuse("windows along complex signals");
   Val x = given.real;
-  const ElementType type = onnx.elem(x);
   const std::size_t rank = call.rank(x);
-  const ShortTime windows = short_time_of(call, type);
+  const ShortTime windows = short_time_of(call, onnx.elem(x));
   if (call.refused()) return;
+  x = onnx.cast(x, windows.type);
   if (call.flag("align_to_window", false)) return call.refuse("frames that begin where their window does");
   if (rank == 1) x = onnx.unsqueeze(x, {0});
   if (call.has("center") && call.flag("center", true)) {
@@ -214,7 +217,7 @@ void map_short_time(Call& call) {
   const Val length = onnx.scalar_integer(ElementType::int64, windows.length);
   Val frames = onnx.emit("STFT", {onnx.unsqueeze(x, {2}), step, windows.window, length},
                          {{"onesided", std::int64_t{is_onesided ? 1 : 0}}});
-  if (call.flag("normalized", false)) frames = onnx.emit("Div", {frames, root_of(onnx, type, windows.length)});
+  if (call.flag("normalized", false)) frames = onnx.emit("Div", {frames, root_of(onnx, windows.type, windows.length)});
   frames = onnx.transpose(frames, {0, 2, 1, 3});  // frequencies before frames
   if (rank == 1) frames = onnx.squeeze(frames, {0});
   call.result(call.flag("return_complex", false) ? parts_of_pairs(onnx, frames) : Complex{frames, {}});
@@ -239,16 +242,14 @@ void map_inverse_short_time(Call& call) {
   Complex x = call.complex("self");
   if (!x.imaginary) return call.refuse("frequencies that are real numbers");
   if (call.flag("return_complex", false)) return call.refuse("complex signals from windows");
-  const ElementType type = onnx.elem(x.real);
   const std::size_t rank = call.rank(x.real);
-  const ShortTime windows = short_time_of(call, type);
+  const ShortTime windows = short_time_of(call, onnx.elem(x.real));
   if (call.refused() || !call.has_opset(18)) return;
+  x = {onnx.cast(x.real, windows.type), onnx.cast(x.imaginary, windows.type)};
   if (rank == 2) x = {onnx.unsqueeze(x.real, {0}), onnx.unsqueeze(x.imaginary, {0})};
   const bool is_normalized = call.flag("normalized", false);
-  const bool is_onesided = call.flag("onesided", true);
   const FourierScale scale = is_normalized ? FourierScale::root : FourierScale::length;
-  const Val frames = is_onesided ? real_inverse_fourier(call, x, {{1, windows.length}}, scale)
-                                 : fourier(call, x, {{1}}, true, false, scale).real;
+  const Val frames = real_inverse_fourier(call, x, {{1, windows.length}}, scale);
   const Val window = onnx.unsqueeze(windows.window, {1});
   const Val sum = overlapped(call, onnx.emit("Mul", {frames, window}), windows);
   const Val squares = onnx.emit("Mul", {window, window});

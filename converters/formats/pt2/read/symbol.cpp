@@ -16,7 +16,7 @@ using foreign::Val;
 constexpr ElementType fraction = ElementType::float64;
 
 void map_size(Call& call) {
-  const Val x = call.tensor(call.has("self") ? "self" : "input");
+  const Val x = call.complex(call.has("self") ? "self" : "input").real;
   call.result(call.onnx.size_of(x, call.axis("dim", 0, call.rank(x))));
 }
 
@@ -166,7 +166,7 @@ void map_item(Call& call) {
 /// The number of elements.
 void map_element_count(Call& call) {
   auto& onnx = call.onnx;
-  const Val x = call.tensor("self");
+  const Val x = call.complex("self").real;
   Val count = onnx.integers({1});
   for (std::size_t axis = 0; axis < call.rank(x); ++axis)
     count = onnx.emit("Mul", {count, onnx.size_of(x, static_cast<std::int64_t>(axis))});

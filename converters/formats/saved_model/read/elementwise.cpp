@@ -225,11 +225,15 @@ void map_clip_by_value(Call& call) {
   call.result(onnx.emit("Min", {onnx.emit("Max", {x, low}), high}));
 }
 
+/// Of complex numbers the real part; real ones have an imaginary part of zeros.
 void map_cast(Call& call) {
   auto& onnx = call.onnx;
-  const ElementType to = call.elem("DstT");
+  const foreign::Complex x = call.complex("x");
+  const ElementType to = call.elem("DstT"), part = foreign::part_type_of(to);
   if (to == ElementType::undefined) return call.refuse("ONNX has no such element type");
-  call.result(onnx.cast(call.tensor("x"), to));
+  if (to == part) return call.result(onnx.cast(x.real, to));
+  const foreign::Complex both = with_both_parts(onnx, x);
+  call.result(foreign::Complex{onnx.cast(both.real, part), onnx.cast(both.imaginary, part)});
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "converters/foreign/complex_numbers.h"
 #include "converters/formats/tflite/lower.h"
 
 namespace onnxkit::tflite {
@@ -16,13 +17,16 @@ void map_dequantize(Call& call) { give(call, real(call, "x")); }
 /// From a sparse tensor, which was made dense when it was read.
 void map_densify(Call& call) { call.result(call.tensor("x")); }
 
+/// Of complex numbers the real part; real ones have an imaginary part of zeros.
 void map_cast(Call& call) {
-  const Val x = call.tensor("x");
-  const ElementType type = call.declared_elem();
+  auto& onnx = call.onnx;
+  const foreign::Complex x = call.complex("x");
+  const ElementType type = call.declared_elem(), part = foreign::part_type_of(type);
   if (type == ElementType::undefined) return call.refuse("the type of its result has no counterpart in ONNX");
-  if (type == ElementType::complex64 || call.onnx.elem(x) == ElementType::complex64)
-    return call.refuse("ONNX does not cast complex numbers");
-  call.result(call.onnx.emit("Cast", {x}, {{"to", static_cast<std::int64_t>(type)}}));
+  const auto cast = [&](Val value) { return onnx.emit("Cast", {value}, {{"to", static_cast<std::int64_t>(part)}}); };
+  if (part == type) return call.result(cast(x.real));
+  const foreign::Complex both = with_both_parts(onnx, x);
+  call.result(foreign::Complex{cast(both.real), cast(both.imaginary)});
 }
 
 /// Rounds to the steps of integers and back.
