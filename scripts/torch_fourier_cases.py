@@ -62,7 +62,7 @@ def arithmetic(case):
         z + w, z - w, torch.add(z, w, alpha=3), torch.sub(z, w, alpha=2), z + a, a - z, z + 1, 1 - z, torch.rsub(z, 1, alpha=2), -z,
         aten.add.Scalar(z, 2, 3), aten.sub.Scalar(z, 2, 3))))), *x)
     case("complex_products", of(lambda z, w, a: tuple(map(pairs, (
-        z * w, z / w, z * a, a * z, z / a, a / z, z * 2.5, z / 2, aten.mul.Scalar(z, 2), aten.div.Scalar(z, 3), z @ w.T,
+        z * w, z / w, z * a, a * z, z / a, a / z, z * 2.5, z / 2, aten.mul.Scalar(z, 2), aten.div.Scalar(z, 3), z @ w.T, torch.multiply(z, w), torch.subtract(w, z), torch.true_divide(z, w), torch.divide(w, 2), z.fliplr(), z.flipud(),
         torch.mm(z, w.t()), torch.bmm(z[None], w.T[None]), torch.einsum("ij,kj->ik", z, w), z.conj().resolve_conj() * w)))), *x)
     case("complex_parts", of(lambda z, w, a: (z.abs(), z.angle(), a.angle(), z.real + 0, z.imag + 0, a.real + 0, aten.conj_physical.default(z).imag + 0,
                                              torch.exp(z).real, torch.exp(z).imag, aten._conj.default(w).imag + 0, aten.resolve_neg.default(z).real + 0)), *x)

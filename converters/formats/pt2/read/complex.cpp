@@ -228,11 +228,25 @@ void add_by_part(Mappings& mappings) {
   mappings.add_by_part({"aten.neg.default", "aten.sum.default", "aten.sum.dim_IntList", "aten.mean.default",
                         "aten.mean.dim", "aten.where.self", "aten.cumsum.default", "aten.gather.default",
                         "aten.index_put.default"});
-  mappings.add_by_part({"aten.where.ScalarOther", "aten.where.ScalarSelf", "aten.masked_fill.Scalar",
-                        "aten.constant_pad_nd.default", "aten.pad.default", "aten.full.default",
-                        "aten.full_like.default", "aten.fill.Scalar", "aten.lift_fresh_copy.default",
-                        "aten.tril.default", "aten.triu.default", "aten.positive.default", "aten.diagonal.default",
-                        "aten.hstack.default", "aten.vstack.default", "aten.dropout.default", "aten.new_zeros.default",
+  mappings.add_by_part({"aten.where.ScalarOther",
+                        "aten.where.ScalarSelf",
+                        "aten.masked_fill.Scalar",
+                        "aten.constant_pad_nd.default",
+                        "aten.pad.default",
+                        "aten.full.default",
+                        "aten.full_like.default",
+                        "aten.fill.Scalar",
+                        "aten.lift_fresh_copy.default",
+                        "aten.tril.default",
+                        "aten.triu.default",
+                        "aten.positive.default",
+                        "aten.fliplr.default",
+                        "aten.flipud.default",
+                        "aten.diagonal.default",
+                        "aten.hstack.default",
+                        "aten.vstack.default",
+                        "aten.dropout.default",
+                        "aten.new_zeros.default",
                         "aten.new_full.default"});
 }
 
@@ -251,10 +265,14 @@ void register_complex(Mappings& mappings) {
   mappings.add("aten.angle.default", map_angle);
   mappings.add_complex({"aten.abs.default"}, map_complex_absolute);
   mappings.add_complex({"aten.exp.default"}, map_complex_exponential);
-  mappings.add_complex({"aten.mul.Tensor", "aten.mul.Scalar"}, map_complex_product);
-  mappings.add_complex({"aten.div.Tensor", "aten.div.Scalar"}, map_complex_quotient);
+  mappings.add_complex({"aten.mul.Tensor", "aten.mul.Scalar", "aten.multiply.Tensor", "aten.multiply.Scalar"},
+                       map_complex_product);
+  mappings.add_complex(
+      {"aten.div.Tensor", "aten.div.Scalar", "aten.true_divide.Tensor", "aten.divide.Tensor", "aten.divide.Scalar"},
+      map_complex_quotient);
   mappings.add_complex({"aten.add.Tensor", "aten.add.Scalar"}, map_complex_sum<true>);
-  mappings.add_complex({"aten.sub.Tensor", "aten.sub.Scalar"}, map_complex_sum<false>);
+  mappings.add_complex({"aten.sub.Tensor", "aten.sub.Scalar", "aten.subtract.Tensor", "aten.subtract.Scalar"},
+                       map_complex_sum<false>);
   mappings.add_complex({"aten.rsub.Scalar"}, map_complex_sum<false, true>);
   mappings.add_complex({"aten.matmul.default", "aten.mm.default", "aten.bmm.default"}, map_complex_matrix_product);
   mappings.add_complex({"aten.linear.default"}, map_complex_linear);
