@@ -146,7 +146,7 @@ Val transform(Call& call, Val x, std::int64_t axis, bool is_inverse, bool is_one
   if (call.opset() >= axis_is_input)
     inputs.insert(inputs.end(), {Val{}, onnx.scalar_integer(ElementType::int64, place)});
   else
-    attributes.emplace_back("axis", place);
+    attributes.push_back({"axis", place});
   const Val result = onnx.emit("DFT", inputs, attributes);
   return is_alone ? onnx.squeeze(result, {0}) : result;
 }

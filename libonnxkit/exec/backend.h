@@ -50,8 +50,6 @@ struct Capabilities {
   bool replays = false;            ///< gives stored outputs by RunRequest::set and computes nothing
   bool taps = false;               ///< RunRequest::taps
   bool perturbed_samples = false;  ///< Session::perturbed; its own results are exact but for the rounding of each node
-  bool preallocated_outputs = false;  ///< writes outputs into memory of the caller
-  bool asynchronous = false;          ///< may start a run and wait for it later
   /// Of the plans that it makes, in the order in which they run: the option `without-pass` leaves out those named in it, + between them.
   std::vector<std::string> passes = {};
   ProfileDetail profile = ProfileDetail::none;
