@@ -1,11 +1,12 @@
 // softmax(scale * Q K^T + mask) V over heads: Attention. The scale may stand before or behind the product, the scores be capped by c * tanh(x / c), the
 // mask be added or chosen by Where, the softmax be computed in float32 between two Casts, and keys and values be repeated for groups of heads or, of
-// one head, broadcast over all. Two masks are summed once for all layers that
-// add them, as T5 adds its position bias and a mask.
+// one head, broadcast over all. Batch and heads may be one axis, as PyTorch's bmm has them: each is a batch of one head then. Two masks are summed
+// once for all layers that add them, as T5 adds its position bias and a mask.
 // Where a query may see no key at all, Softmax of infinities gives NaN and Attention 0: an attribute says so.
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include <fmt/core.h>
@@ -42,6 +43,7 @@ class AttentionSearch {
     double scale = 1, softcap = 0;
     bool in_float32 = false;
     bool zeroes_nans = false;  ///< weights that are NaN become 0
+    bool has_heads = true;     ///< on an axis of their own
   };
 
   void match(std::size_t at) {
@@ -55,10 +57,12 @@ class AttentionSearch {
     const ir::Node* softmax = subject_.writer(weights, "Softmax");
     if (!softmax) return;
     const checker::Shape* const shape = subject_.shape(weights);
-    if (!shape || shape->size() != 4)
-      return rewriting_.miss(at, "the scores are " + sizes_text(subject_, weights) + ", not of four axes");
+    if (!shape || (shape->size() != 4 && shape->size() != 3))
+      return rewriting_.miss(at, "the scores are " + sizes_text(subject_, weights) + ", not of three or four axes");
+    found.has_heads = shape->size() == 4;
     const std::int64_t axis = integer_of(*softmax, "axis", -1);
-    if (axis != -1 && axis != 3) return rewriting_.miss(at, fmt::format("Softmax is along axis {}", axis));
+    if (axis != -1 && axis + 1 != static_cast<std::int64_t>(shape->size()))
+      return rewriting_.miss(at, fmt::format("Softmax is along axis {}", axis));
     ir::ValueId scores = softmax->inputs[0];
     if (found.in_float32) scores = before_cast(scores, subject_.type(shown));
     if (found.in_float32 && scores == softmax->inputs[0])
@@ -166,18 +170,24 @@ class AttentionSearch {
     return fits ? spread.inputs[0] : id;
   }
 
-  /// The keys as [batch, heads, length, size], perhaps by a Transpose that is put before `root`.
+  /// The keys as [batch, heads, length, size], heads only where the scores have them, perhaps by a Transpose that is put before `root`.
   struct Keys {
     ir::ValueId source = ir::ValueId::none;
     std::vector<std::int64_t> order;  ///< empty: as they are
   };
   Keys keys(Found& found) const {
+    const std::vector<std::int64_t> as_they_are =
+        found.has_heads ? std::vector<std::int64_t>{0, 1, 2, 3} : std::vector<std::int64_t>{0, 1, 2};
+    const auto turned = [](std::vector<std::int64_t> order) {
+      std::swap(order[order.size() - 1], order[order.size() - 2]);
+      return order;
+    };
     const ir::Node* transpose = subject_.writer(found.transposed_k, "Transpose");
     const ir::Attribute* perm = transpose ? transpose->find_attribute("perm") : nullptr;
     const auto* order = perm ? perm->as<std::vector<std::int64_t>>() : nullptr;
-    if (!order || order->size() != 4) return {found.transposed_k, {0, 1, 3, 2}};
-    Keys made = {transpose->inputs[0], {(*order)[0], (*order)[1], (*order)[3], (*order)[2]}};
-    if (made.order == std::vector<std::int64_t>{0, 1, 2, 3}) {
+    if (!order || order->size() != as_they_are.size()) return {found.transposed_k, turned(as_they_are)};
+    Keys made = {transpose->inputs[0], turned(*order)};
+    if (made.order == as_they_are) {
       made.order.clear();
       made.source = without_scale(made.source, found.scale);
     }
@@ -186,11 +196,10 @@ class AttentionSearch {
 
   void put(std::size_t at, Found& found) {
     const ir::ValueId result = subject_.graph().nodes[at].outputs[0];
-    const checker::Shape* const q = subject_.shape(found.q);
-    const checker::Shape* const k = subject_.shape(found.transposed_k);
-    const checker::Shape* const v = subject_.shape(found.v);
-    if (!q || !k || !v || q->size() != 4 || k->size() != 4 || v->size() != 4 || !subject_.has_elements(result))
-      return rewriting_.miss(at, "queries, keys and values are not all of four known sizes");
+    const auto q = with_heads(found.q, found), k = with_heads(found.transposed_k, found),
+               v = with_heads(found.v, found);
+    if (!q || !k || !v || !subject_.has_elements(result))
+      return rewriting_.miss(at, "queries, keys and values are not all of known sizes and as many axes as the scores");
     const ir::Dim batch = (*q)[0], heads = (*q)[1], length = (*q)[2], total = (*k)[3];
     if (subject_.type(found.q) != subject_.type(result))
       return rewriting_.miss(at, "the result is of another type than the queries");
@@ -202,7 +211,9 @@ class AttentionSearch {
       return rewriting_.miss(at, fmt::format("queries {}, keys {} and values {} are repeated over batch or heads",
                                              sizes_text(subject_, found.q), sizes_text(subject_, found.transposed_k),
                                              sizes_text(subject_, found.v)));
-    if (!mask_fits(found, {batch, heads, length, total}))
+    const checker::Shape of_scores =
+        found.has_heads ? checker::Shape{batch, heads, length, total} : checker::Shape{batch, length, total};
+    if (!mask_fits(found, of_scores))
       return rewriting_.miss(at, "a mask is of another type than the queries or does not spread over the scores");
     Keys key = keys(found);
     ir::ValueId value = found.v;
@@ -220,13 +231,51 @@ class AttentionSearch {
     std::vector<ir::ValueId> inputs = {found.q, key.source, value};
     if (!key.order.empty()) inputs[1] = rewriting_.add(at, "Transpose", {key.source}, {{"perm", key.order}});
     if (const ir::ValueId mask = mask_of(at, found); mask != ir::ValueId::none) inputs.push_back(mask);
+    if (!found.has_heads) add_heads(at, found, inputs);
     std::vector<ir::Attr> attributes = {{"scale", static_cast<float>(found.scale)}};
     if (found.softcap > 0) attributes.push_back({"softcap", static_cast<float>(found.softcap)});
     if (found.in_float32) attributes.push_back({"softmax_precision", static_cast<std::int64_t>(ElementType::float32)});
     if (!found.zeroes_nans && (!found.masks.empty() || std::isinf(found.hidden)))
       attributes.push_back({spec::nan_without_keys, std::int64_t{1}});
     if (found.condition != ir::ValueId::none) attributes.push_back({spec::mask_replaces, std::int64_t{1}});
-    rewriting_.replace(at, ir::make_node(subject_.model(), "Attention", std::move(inputs), {result}, attributes));
+    ir::Node attention = ir::make_node(subject_.model(), "Attention", inputs, {result}, attributes);
+    if (!found.has_heads) {
+      const ir::ValueId apart = rewriting_.add(at, "Attention", inputs, attributes);
+      attention = ir::make_node(subject_.model(), "Squeeze", {apart, head_axis()}, {result}, {});
+    }
+    rewriting_.replace(at, std::move(attention));
+  }
+
+  /// The sizes with an axis of one head where there is none; nothing for other numbers of axes.
+  std::optional<checker::Shape> with_heads(ir::ValueId id, const Found& found) const {
+    const checker::Shape* const shape = subject_.shape(id);
+    if (!shape || shape->size() != (found.has_heads ? 4 : 3)) return std::nullopt;
+    checker::Shape whole = *shape;
+    if (!found.has_heads) whole.insert(whole.begin() + 1, ir::Dim(1));
+    return whole;
+  }
+
+  ir::ValueId head_axis() {
+    constexpr std::int64_t axis[] = {1};
+    if (head_axis_ == ir::ValueId::none) head_axis_ = rewriting_.integers(axis);
+    return head_axis_;
+  }
+
+  /// A mask of two axes goes for all batches as it is.
+  void add_heads(std::size_t at, const Found& found, std::vector<ir::ValueId>& inputs) {
+    const ir::ValueId axis = head_axis();
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      const bool has_batches = i < 3 || mask_axes(found) == 3;
+      if (has_batches) inputs[i] = rewriting_.add(at, "Unsqueeze", {inputs[i], axis});
+    }
+  }
+
+  /// The axes of what is added to the scores.
+  std::size_t mask_axes(const Found& found) const {
+    std::size_t axes = 0;
+    for (const ir::ValueId mask : found.masks) axes = std::max(axes, subject_.shape(mask)->size());
+    if (found.condition != ir::ValueId::none) axes = std::max(axes, subject_.shape(found.condition)->size());
+    return axes;
   }
 
   bool mask_fits(const Found& found, const checker::Shape& scores) const {
@@ -239,7 +288,7 @@ class AttentionSearch {
 
   bool spreads_over(ir::ValueId mask, const checker::Shape& scores) const {
     const checker::Shape* const shape = subject_.shape(mask);
-    if (!shape || shape->size() < 2 || shape->size() > 4 || shape->back() != scores[3]) return false;
+    if (!shape || shape->size() < 2 || shape->size() > scores.size() || shape->back() != scores.back()) return false;
     const std::size_t added = scores.size() - shape->size();
     for (std::size_t axis = 0; axis < shape->size(); ++axis) {
       if (!(*shape)[axis].is(1) && (*shape)[axis] != scores[axis + added]) return false;
@@ -287,6 +336,7 @@ class AttentionSearch {
   Subject& subject_;
   Rewriting rewriting_;
   std::vector<Bias> biases_;
+  ir::ValueId head_axis_ = ir::ValueId::none;
   std::map<std::pair<ir::ValueId, ir::ValueId>, ir::ValueId> sums_;
 };
 

@@ -55,10 +55,19 @@ class HardSwishSearch {
   }
 
  private:
+  /// v of min(max(v, 0), 6), or of its product with another value.
+  std::optional<ir::ValueId> clipped_factor(ir::ValueId id) const {
+    if (const auto clipped = from_0_to_6(subject_, id)) return clipped;
+    const ir::Node* product = subject_.writer(id, "Mul");
+    if (!product || product->inputs.size() != 2) return std::nullopt;
+    const auto first = from_0_to_6(subject_, product->inputs[0]);
+    return first ? first : from_0_to_6(subject_, product->inputs[1]);
+  }
+
   /// What began as min(max(x + 3, 0), 6) times a number.
   void note_miss(std::size_t at, const ir::Node& node) {
     const auto scaled = times_scalar(subject_, node.outputs[0]);
-    const auto clipped = scaled ? from_0_to_6(subject_, scaled->of) : std::nullopt;
+    const auto clipped = scaled ? clipped_factor(scaled->of) : std::nullopt;
     const auto shifted = clipped ? plus_scalar(subject_, *clipped) : std::nullopt;
     if (!shifted) return;
     if (shifted->scalar != 3) rewriting_.miss(at, fmt::format("{} is added to x, not 3", shifted->scalar));

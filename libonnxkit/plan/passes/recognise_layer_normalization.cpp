@@ -36,12 +36,23 @@ class LayerNormalizationSearch {
     return Centered{mean->of, mean->axis};
   }
 
+  /// x less a mean of x, over any axes.
+  bool has_mean_taken(ir::ValueId id) const {
+    const ir::Node* difference = subject_.writer(id, "Sub");
+    if (!difference || difference->inputs.size() != 2) return false;
+    const ir::Node* mean = subject_.writer(difference->inputs[1], "ReduceMean");
+    return mean && mean->inputs[0] == difference->inputs[0];
+  }
+
   void match(std::size_t at) {
     const ir::ValueId normalized = subject_.graph().nodes[at].outputs[0];
     const auto quotient = over_root(subject_, normalized);
-    const auto deviation = quotient ? centered(quotient->numerator) : std::nullopt;
-    if (!deviation) return;
+    if (!quotient) return;
     const auto miss = [&](const char* reason) { rewriting_.miss(at, reason); };
+    const auto deviation = centered(quotient->numerator);
+    if (!deviation && has_mean_taken(quotient->numerator))
+      return miss("the mean is not over known axes that are the last, with axes of size 1 in their place");
+    if (!deviation) return;
     const auto radicand = plus_scalar(subject_, quotient->radicand);
     if (!radicand) return miss("no single constant is added to the variance under the root");
     if (radicand->scalar < 0) return miss("a negative number is added to the variance under the root");
