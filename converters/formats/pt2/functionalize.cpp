@@ -90,6 +90,15 @@ constexpr std::array view_ops = {
     ViewOp{"aten.unbind.int", Inverse::none},
     ViewOp{"aten.narrow.default", Inverse::none},
     ViewOp{"aten.unfold.default", Inverse::none},
+    ViewOp{"aten.tensor_split.sections", Inverse::none},
+    ViewOp{"aten.tensor_split.indices", Inverse::none},
+    ViewOp{"aten.tensor_split.tensor_indices_or_sections", Inverse::none},
+    ViewOp{"aten.hsplit.int", Inverse::none},
+    ViewOp{"aten.hsplit.array", Inverse::none},
+    ViewOp{"aten.vsplit.int", Inverse::none},
+    ViewOp{"aten.vsplit.array", Inverse::none},
+    ViewOp{"aten.dsplit.int", Inverse::none},
+    ViewOp{"aten.dsplit.array", Inverse::none},
 };
 
 const ViewOp* view_op(std::string_view op) {

@@ -1,0 +1,264 @@
+// Special functions. Narrow types are computed in double, by series of Abramowitz and Stegun, Handbook of Mathematical Functions, and by polynomials that
+// interpolate the functions at Chebyshev nodes with a relative error below 5e-10; a float32 has one of 6e-8.
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <optional>
+#include <span>
+
+#include "converters/formats/pt2/mappings.h"
+#include "converters/formats/pt2/promotion.h"
+
+namespace onnxkit::pt2 {
+namespace {
+
+using foreign::Call;
+using foreign::Val;
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+/// Arithmetic of doubles.
+struct Doubles {
+  foreign::OnnxBuilder& onnx;
+
+  Val number(double x) const { return onnx.scalar(ElementType::float64, x); }
+  Val sum(Val a, Val b) const { return onnx.emit("Add", {a, b}); }
+  Val sum(Val a, double b) const { return sum(a, number(b)); }
+  Val difference(Val a, Val b) const { return onnx.emit("Sub", {a, b}); }
+  Val difference(double a, Val b) const { return difference(number(a), b); }
+  Val product(Val a, Val b) const { return onnx.emit("Mul", {a, b}); }
+  Val product(Val a, double b) const { return product(a, number(b)); }
+  Val quotient(Val a, Val b) const { return onnx.emit("Div", {a, b}); }
+  Val quotient(double a, Val b) const { return quotient(number(a), b); }
+  Val is_less(Val a, double b) const { return onnx.emit("Less", {a, number(b)}); }
+  Val equals(Val a, double b) const { return onnx.emit("Equal", {a, number(b)}); }
+  Val chosen(Val condition, Val a, Val b) const { return onnx.emit("Where", {condition, a, b}); }
+  Val of(std::string_view op, Val x) const { return onnx.emit(op, {x}); }
+  /// The coefficients from the constant on.
+  Val polynomial(Val x, std::span<const double> coefficients) const {
+    Val value = number(coefficients.back());
+    for (std::size_t i = coefficients.size() - 1; i-- > 0;) value = sum(product(value, x), coefficients[i]);
+    return value;
+  }
+};
+
+/// The function of the argument in doubles, as a result of the argument's type.
+template <Val function(const Doubles&, Val)>
+void map_special(Call& call) {
+  const Val x = floating_operand(call);
+  const ElementType type = call.onnx.elem(x);
+  if (type == ElementType::float64)
+    return call.refuse("it has no counterpart in ONNX, and is approximated as precisely as float32 is");
+  const Val result = function({call.onnx}, call.onnx.cast(x, ElementType::float64));
+  call.result(call.onnx.cast(result, type));
+}
+
+/// log Gamma(x) for x >= 0: Stirling's series (6.1.41) at x + 7, less the logarithm of x (x + 1) ... (x + 6).
+Val log_gamma_of_positive(const Doubles& math, Val x) {
+  constexpr double series[] = {1.0 / 12, -1.0 / 360, 1.0 / 1260, -1.0 / 1680, 1.0 / 1188, -691.0 / 360360, 1.0 / 156};
+  const Val z = math.sum(x, 7), half = math.number(0.5);
+  const Val main = math.product(math.difference(z, half), math.sum(math.of("Log", z), -1));
+  const Val rest = math.quotient(math.polynomial(math.quotient(1, math.product(z, z)), series), z);
+  Val product = x;
+  for (int i = 1; i < 7; ++i) product = math.product(product, math.sum(x, i));
+  const double constant = std::log(2 * std::numbers::pi) / 2 - 0.5;
+  return math.difference(math.sum(math.sum(main, rest), constant), math.of("Log", product));
+}
+
+/// How far x is from the nearest integer, times pi.
+Val angle_from_integer(const Doubles& math, Val x) {
+  return math.product(math.difference(x, math.of("Round", x)), std::numbers::pi);
+}
+
+/// Below zero by reflection (6.1.17): Gamma(x) Gamma(-x) = -pi / (x sin(pi x)).
+Val log_gamma(const Doubles& math, Val x) {
+  const Val size = math.of("Abs", x);
+  const Val positive = log_gamma_of_positive(math, size);
+  const Val sine = math.of("Abs", math.of("Sin", angle_from_integer(math, size)));
+  const Val reflected = math.of("Log", math.quotient(std::numbers::pi, math.product(size, sine)));
+  const Val value = math.chosen(math.is_less(x, 0), math.difference(reflected, positive), positive);
+  return math.chosen(math.of("IsInf", x), size, value);
+}
+
+/// The sum over k < 7 of 1 / (x + k)^power.
+Val first_terms(const Doubles& math, Val x, int power) {
+  Val sum;
+  for (int k = 0; k < 7; ++k) {
+    const Val at = k == 0 ? x : math.sum(x, k);
+    const Val term = math.quotient(1, power == 1 ? at : math.product(at, at));
+    sum = sum ? math.sum(sum, term) : term;
+  }
+  return sum;
+}
+
+/// Of x >= 0 by the series 6.3.18 at x + 7; below zero psi(1 - x) - pi / tan(pi x).
+Val digamma(const Doubles& math, Val x) {
+  constexpr double series[] = {-1.0 / 12, 1.0 / 120, -1.0 / 252, 1.0 / 240, -1.0 / 132, 691.0 / 32760};
+  const Val is_negative = math.is_less(x, 0);
+  const Val at = math.chosen(is_negative, math.difference(1, x), x);
+  const Val z = math.sum(at, 7), inverse = math.quotient(1, z), square = math.product(inverse, inverse);
+  const Val rest = math.difference(math.product(math.polynomial(square, series), square), math.product(inverse, 0.5));
+  const Val value = math.difference(math.sum(math.of("Log", z), rest), first_terms(math, at, 1));
+  // The cosine is positive between two half integers.
+  const Val angle = angle_from_integer(math, x);
+  const Val cosine = math.of("Sin", math.difference(std::numbers::pi / 2, math.of("Abs", angle)));
+  const Val cotangent = math.quotient(math.product(cosine, std::numbers::pi), math.of("Sin", angle));
+  const Val reflected = math.chosen(math.equals(angle, 0), math.number(std::numeric_limits<double>::quiet_NaN()),
+                                    math.difference(value, cotangent));
+  return math.chosen(is_negative, reflected, value);
+}
+
+/// Of x >= 1/2 by the series 6.4.12 at x + 7; below (pi / sin(pi x))^2 less that of 1 - x.
+Val trigamma(const Doubles& math, Val x) {
+  constexpr double series[] = {1.0 / 6, -1.0 / 30, 1.0 / 42, -1.0 / 30, 5.0 / 66, -691.0 / 2730};
+  const Val is_low = math.is_less(x, 0.5);
+  const Val at = math.chosen(is_low, math.difference(1, x), x);
+  const Val z = math.sum(at, 7), inverse = math.quotient(1, z), square = math.product(inverse, inverse);
+  const Val rest = math.product(math.polynomial(square, series), math.product(square, inverse));
+  const Val main = math.sum(inverse, math.product(square, 0.5));
+  const Val value = math.sum(math.sum(main, rest), first_terms(math, at, 2));
+  const Val root = math.quotient(std::numbers::pi, math.of("Sin", angle_from_integer(math, x)));
+  return math.chosen(is_low, math.difference(math.product(root, root), value), value);
+}
+
+void map_polygamma(Call& call) {
+  const std::int64_t order = call.integer("n", 0);
+  if (order == 0) return map_special<digamma>(call);
+  if (order == 1) return map_special<trigamma>(call);
+  call.refuse("derivatives of the digamma function of an order above 1");
+}
+
+/// Of |x| up to 8 by one polynomial in |x|, beyond by another in 1 / |x|, over the root of |x|.
+Val bessel(const Doubles& math, Val size, std::span<const double> near, std::span<const double> far) {
+  const Val low = math.polynomial(math.sum(math.product(size, 0.25), -1), near);
+  const Val high = math.polynomial(math.sum(math.quotient(16, size), -1), far);
+  return math.chosen(math.is_less(size, 8), low, math.quotient(high, math.of("Sqrt", size)));
+}
+
+/// exp(-|x|) I0(x)
+Val scaled_bessel_0(const Doubles& math, Val x) {
+  constexpr double near[] = {
+      0.207001921227,    -0.113004326534,    0.0945156278463,  -0.0890434670005,  0.0873434437603,   -0.0849628311546,
+      0.0792747986278,   -0.0695465912369,   0.0567804202141,  -0.0429569158075,  0.030162278072,    -0.0197762058912,
+      0.0120048815407,   -0.00660461979586,  0.00353515905443, -0.00204734479211, 0.000951648789057, -0.000205759495171,
+      9.49826446377e-05, -0.000136047345535, 5.07291491871e-05};
+  constexpr double far[] = {0.402176509419,    0.00336055224172,  0.000136217164243, 1.11398156593e-05,
+                            1.47611573424e-06, 3.07332288565e-07, 1.08679425114e-07, 3.16198579485e-08};
+  return bessel(math, math.of("Abs", x), near, far);
+}
+
+/// exp(-|x|) I1(x), which is odd.
+Val scaled_bessel_1(const Doubles& math, Val x) {
+  constexpr double near[] = {0.0446877098759,   -0.0611243379891,   0.0680575998336,   -0.0684826091619,
+                             0.0637674067335,   -0.0552799758001,   0.0446745258146,   -0.0336719785599,
+                             0.0236863883938,   -0.0155679529938,   0.00958224657011,  -0.00554539802793,
+                             0.0030106854487,   -0.00151709171496,  0.000735488933472, -0.000368571806806,
+                             0.000158945515773, -4.07101977183e-05, 1.67555573318e-05, -1.74679149171e-05,
+                             6.15315358866e-06};
+  constexpr double far[] = {0.38939845906,      -0.00974957745756,  -0.000219237125383, -1.50352680344e-05,
+                            -1.82569072995e-06, -3.58429880058e-07, -1.22732173345e-07, -3.57743625701e-08};
+  const Val size = math.of("Abs", x);
+  const Val low = math.product(math.polynomial(math.sum(math.product(size, 0.25), -1), near), x);
+  const Val high = math.quotient(math.polynomial(math.sum(math.quotient(16, size), -1), far), math.of("Sqrt", size));
+  return math.chosen(math.is_less(size, 8), low, math.product(high, math.of("Sign", x)));
+}
+
+Val bessel_0(const Doubles& math, Val x) {
+  return math.product(scaled_bessel_0(math, x), math.of("Exp", math.of("Abs", x)));
+}
+
+Val bessel_1(const Doubles& math, Val x) {
+  return math.product(scaled_bessel_1(math, x), math.of("Exp", math.of("Abs", x)));
+}
+
+/// exp(x^2) erfc(x) for x >= 0: 1 / (1 + 2 x) times a polynomial in (x - 3.75) / (x + 3.75).
+Val scaled_erfc_of_positive(const Doubles& math, Val x) {
+  constexpr double coefficients[] = {1.23751263081,     -0.140240599536,   0.00358541932191,  0.0822767739877,
+                                     -0.108804011676,   0.092303937558,    -0.0586927357276,  0.0283641050493,
+                                     -0.00974924367027, 0.00175115774016,  0.000299596982593, -0.00028431315992,
+                                     4.42797864417e-05, 1.85219710901e-05, -6.3523051729e-06};
+  const Val t = math.difference(1, math.quotient(7.5, math.sum(x, 3.75)));
+  return math.quotient(math.polynomial(t, coefficients), math.sum(math.product(x, 2), 1));
+}
+
+Val scaled_erfc(const Doubles& math, Val x) {
+  const Val positive = scaled_erfc_of_positive(math, math.of("Abs", x));
+  const Val whole = math.product(math.of("Exp", math.product(x, x)), 2);
+  return math.chosen(math.is_less(x, 0), math.difference(whole, positive), positive);
+}
+
+/// The share of a normal distribution above x.
+Val upper_tail(const Doubles& math, Val x) {
+  const Val at = math.product(math.of("Abs", x), std::numbers::sqrt2 / 2);
+  const Val bell = math.of("Exp", math.of("Neg", math.product(at, at)));
+  const Val tail = math.product(math.product(bell, scaled_erfc_of_positive(math, at)), 0.5);
+  return math.chosen(math.is_less(x, 0), math.difference(1, tail), tail);
+}
+
+/// Below -1 without the bell, whose logarithm is known; above it log(1 - tail), of a small tail by its series.
+Val log_normal_share(const Doubles& math, Val x) {
+  const Val at = math.product(math.of("Abs", x), std::numbers::sqrt2 / 2);
+  const Val low =
+      math.difference(math.of("Log", math.product(scaled_erfc_of_positive(math, at), 0.5)), math.product(at, at));
+  const Val tail = upper_tail(math, x);
+  const Val series = math.of("Neg", math.sum(tail, math.product(math.product(tail, tail), 0.5)));
+  const Val high = math.chosen(math.is_less(tail, 1e-5), series, math.of("Log", math.difference(1, tail)));
+  return math.chosen(math.is_less(x, -1), low, high);
+}
+
+/// y times a polynomial in w = -log(1 - y^2), or in the root of w where that is large (after Giles, Approximating the erfinv function, 2010).
+Val inverse_erf(const Doubles& math, Val y) {
+  constexpr double near[] = {1.62354200654,      0.724891205975,     -0.0516432243032,  -0.0225767205564,
+                             0.0158000825513,    -0.00309164458931,  -0.00127496931916, 0.000989733256739,
+                             -0.000153565540156, -0.000117794816372, 6.30755452392e-05, 3.9650229326e-06,
+                             -7.73537481499e-06};
+  constexpr double far[] = {3.13416153182,     0.905192210249,    0.00392333628717,   -0.00240053468913,
+                            0.00137976020966,  -0.00083836739709, 0.000443453597913,  -0.000164487244246,
+                            1.84917808291e-05, 2.11303838271e-05, -1.18716338192e-05, 1.71529234372e-06};
+  const Val w = math.of("Neg", math.of("Log", math.product(math.difference(1, y), math.sum(y, 1))));
+  const Val low = math.polynomial(math.sum(math.product(w, 1.0 / 3), -1), near);
+  const Val high = math.polynomial(math.product(math.sum(math.of("Sqrt", w), -3.3), 1 / 0.9), far);
+  const Val value = math.product(math.chosen(math.is_less(w, 6), low, high), y);
+  return math.chosen(math.equals(math.of("Abs", y), 1), math.product(y, infinity), value);
+}
+
+/// (1 + erf(x / sqrt(2))) / 2, as PyTorch computes it.
+void map_normal_share(Call& call) {
+  auto& onnx = call.onnx;
+  const Val x = floating_operand(call);
+  const ElementType type = onnx.elem(x);
+  const Val wave = onnx.emit("Erf", {onnx.emit("Mul", {x, onnx.scalar(type, std::numbers::sqrt2 / 2)})});
+  call.result(onnx.emit("Mul", {onnx.emit("Add", {wave, onnx.scalar(type, 1)}), onnx.scalar(type, 0.5)}));
+}
+
+/// -x log x, 0 at 0.
+void map_entropy(Call& call) {
+  auto& onnx = call.onnx;
+  const Val x = floating_operand(call);
+  const ElementType type = onnx.elem(x);
+  const Val zero = onnx.scalar(type, 0);
+  const Val value = onnx.emit("Neg", {onnx.emit("Mul", {x, onnx.emit("Log", {x})})});
+  const Val of_zero = onnx.emit("Where", {onnx.emit("Equal", {x, zero}), zero, value});
+  call.result(onnx.emit("Where", {onnx.emit("Less", {x, zero}), onnx.scalar(type, -infinity), of_zero}));
+}
+
+}  // namespace
+
+void register_special(Mappings& mappings);
+void register_special(Mappings& mappings) {
+  mappings.add({"aten.lgamma.default", "aten.special_gammaln.default"}, map_special<log_gamma>);
+  mappings.add({"aten.digamma.default", "aten.special_digamma.default", "aten.special_psi.default"},
+               map_special<digamma>);
+  mappings.add({"aten.polygamma.default", "aten.special_polygamma.default"}, map_polygamma);
+  mappings.add({"aten.i0.default", "aten.special_i0.default"}, map_special<bessel_0>);
+  mappings.add("aten.special_i0e.default", map_special<scaled_bessel_0>);
+  mappings.add("aten.special_i1.default", map_special<bessel_1>);
+  mappings.add("aten.special_i1e.default", map_special<scaled_bessel_1>);
+  mappings.add("aten.special_erfcx.default", map_special<scaled_erfc>);
+  mappings.add("aten.special_ndtr.default", map_normal_share);
+  mappings.add("aten.special_log_ndtr.default", map_special<log_normal_share>);
+  mappings.add({"aten.erfinv.default", "aten.special_erfinv.default"}, map_special<inverse_erf>);
+  mappings.add("aten.special_entr.default", map_entropy);
+}
+
+}  // namespace onnxkit::pt2
