@@ -126,11 +126,19 @@ def arrangements(case):
                                     torch.combinations(x, 5), torch.combinations(x, with_replacement=True)), real(5))
     case("combinations_open", lambda x: (torch.combinations(x), torch.combinations(x, 2, True)), real(5), dynamic={0: {0: "n"}})
     case("diagflat", lambda x: (torch.diagflat(x), torch.diagflat(x, 1), torch.diagflat(x, -2)), real(2, 2))
+    case("chunk_cat", lambda x, y: (torch._chunk_cat([x, y], 0, 2), torch._chunk_cat([x, x], 1, 2)), real(3, 4), real(5, 4))
     case("sum_to_size", lambda x, i: (x.sum_to_size(3, 1), x.sum_to_size(1, 3, 4), x.sum_to_size(2, 3, 4), i.sum_to_size(1)), real(2, 3, 4), whole(3, 2).int())
     case("tensor_split", lambda x: (*torch.tensor_split(x, 3, 1), *torch.tensor_split(x, 2), *torch.tensor_split(x, (1, 3), -1), *torch.tensor_split(x, (3, 2, 9), 1)), real(3, 5))
     case("tensor_split_open", lambda x: torch.tensor_split(x, 3), real(8, 2), dynamic={0: {0: "n"}})
     case("tensor_split_by_tensor", lambda x: (*torch.tensor_split(x, torch.tensor(2), 1), *torch.tensor_split(x, torch.tensor([1, 3]), 1)), real(3, 5))
     case("split_of_axis", lambda x, v: (*x.hsplit(2), *v.hsplit([1, 3]), *x.vsplit(3), *x.vsplit([1]), *x.dsplit(2), *x.dsplit([1, 3])), real(3, 2, 4), real(5))
+
+
+def spacings(case):
+    a, b = torch.tensor(1.5), torch.tensor(-4)
+    case("linspace_tensors", lambda a, b: (torch.linspace(a, b, 7), torch.linspace(a, 3, 4, dtype=torch.float64), torch.linspace(-1, b, 1), torch.linspace(a, b, 0),
+                                           torch.linspace(b, 9, 6, dtype=torch.int32), torch.linspace(-7, 8, 6, dtype=torch.int64)), a, b)
+    case("logspace", lambda a, b: (torch.logspace(-2, 2, 5), torch.logspace(a, b, 4, base=2), torch.logspace(a, 0, 3, dtype=torch.float64), torch.logspace(0, b, 2)), a, b)
 
 
 def losses(case):
@@ -150,11 +158,11 @@ def losses(case):
             F.multi_margin_loss(x, t, reduction=r), F.multi_margin_loss(x, t, 2, 0.4, w, reduction=r), F.multi_margin_loss(x[0], t[0], reduction=r)),
              a, torch.tensor([2, 0, 3]), positive(4))
         case(f"multilabel_margin_loss_{reduction}", lambda x, t, r=reduction, n=number: (
-            F.multilabel_margin_loss(x, t, reduction=r), F.multilabel_margin_loss(x[0], t[0], reduction=r), *aten.multilabel_margin_loss_forward(x, t, n)),
+            F.multilabel_margin_loss(x, t, reduction=r), *aten.multilabel_margin_loss_forward(x[0, 0], t[0, 0] * 0, n), F.multilabel_margin_loss(x[0], t[0], reduction=r), *aten.multilabel_margin_loss_forward(x, t, n)),
              a, torch.tensor([[3, 0, -1, 1], [-1, 0, 1, 2], [0, 1, 2, 3]]))
     x, mean, variance, w, b = real(2, 3, 4), real(3), positive(3), positive(3), real(3)
     case("batch_norm_native_forms", lambda x, m, v, w, b: (
-        aten._native_batch_norm_legit.default(x, w, b, m, v, False, 0.1, 1e-3)[0], aten.native_batch_norm(x, w, b, m, v, False, 0.1, 1e-5)[0],
+        aten._native_batch_norm_legit.default(x, w, b, m, v, False, 0.1, 1e-3)[0], *aten.native_batch_norm(x, w, b, m, v, False, 0.1, 1e-5),
         aten.native_batch_norm(x, None, None, m, v, False, 0.1, 1e-3)[0], aten._native_batch_norm_legit.default(x, None, None, m, v, False, 0.1, 1e-5)[0],
         aten._batch_norm_no_update(x, w, b, m, v, 0.1, 1e-3)[0]), x, mean, variance, w, b)
 
@@ -189,14 +197,13 @@ def special(case, refused):
     for name in ("i0e", "i1", "i1e", "erfcx", "log_ndtr", "ndtr", "entr"):
         case(name, lambda x, y, f=getattr(torch.special, name): (f(x), f(y)), wide, edges)
     case("erfinv", torch.erfinv, torch.cat([torch.linspace(-1, 1, 41), torch.tensor([0.9999999, -0.99999, 1e-20, 1.5, math.nan])]))
-    case("polygamma", lambda x: (torch.polygamma(0, x), torch.polygamma(1, x)), torch.linspace(-5, 12, 41) + 0.01)
-    case("special_names", lambda x: (aten.special_gammaln(x), aten.special_digamma(x), aten.special_psi(x), aten.special_polygamma(0, x), aten.special_polygamma(1, x),
+    case("polygamma", each([lambda x, n=n: torch.polygamma(n, x) for n in (0, 1, 2, 3, 6)]), torch.linspace(-5, 12, 41) + 0.01)
+    case("special_names", lambda x: (aten.special_gammaln(x), aten.special_digamma(x), torch.special.modified_bessel_i0(x), torch.special.modified_bessel_i1(x), aten.special_psi(x), aten.special_polygamma(0, x), aten.special_polygamma(1, x),
                                      aten.special_i0(x), aten.special_erfinv(x * 0.1)), positive(5) * 4)
     case("special_integers", lambda i: (torch.lgamma(i), torch.i0(i), torch.special.ndtr(i), torch.special.entr(i)), whole(5, low=1))
     case("special_half", lambda x: (torch.lgamma(x), torch.special.i1(x), torch.special.ndtr(x)), positive(5).half() * 4)
     case("ndtr_double", lambda x: (torch.special.ndtr(x), torch.special.entr(x)), real(5).double())
     refused["lgamma_double"] = (lambda x: torch.lgamma(x), (positive(3).double(),), None)
-    refused["polygamma_2"] = (lambda x: torch.polygamma(2, x), (positive(3),), None)
     kinds = ("chebyshev_polynomial_t", "chebyshev_polynomial_u", "chebyshev_polynomial_v", "chebyshev_polynomial_w", "shifted_chebyshev_polynomial_t",
              "shifted_chebyshev_polynomial_u", "shifted_chebyshev_polynomial_v", "shifted_chebyshev_polynomial_w", "hermite_polynomial_h",
              "hermite_polynomial_he", "laguerre_polynomial_l", "legendre_polynomial_p")
@@ -212,6 +219,7 @@ def add_to(case, refused):
     equations(case, refused)
     pools(case)
     arrangements(case)
+    spacings(case)
     losses(case)
     numbers(case)
     special(case, refused)

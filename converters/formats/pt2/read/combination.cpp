@@ -107,6 +107,27 @@ void map_combinations(Call& call) {
   call.result(onnx.emit("Gather", {x, places}, {{"axis", std::int64_t{0}}}));
 }
 
+/// Each tensor is cut along an axis into so many chunks, zeros filling the last ones; the chunks of all stand flat behind each other.
+void map_chunks_side_by_side(Call& call) {
+  auto& onnx = call.onnx;
+  std::vector<Val> parts = promoted_tensors(call);
+  const std::int64_t chunks = call.integer("num_chunks", 1);
+  if (parts.empty() || chunks < 1) return call.refuse("there are no chunks");
+  const std::int64_t axis = call.axis("dim", 0, call.rank(parts.front()));
+  for (Val& part : parts) {
+    const std::size_t rank = call.rank(part);
+    const auto size = onnx.size(part, static_cast<std::size_t>(axis));
+    if (!size) return call.refuse("the size of the axis that is cut is not known");
+    std::vector<std::int64_t> pads(2 * rank, 0), sizes(static_cast<std::size_t>(axis), 0);
+    std::int64_t& behind = pads[rank + static_cast<std::size_t>(axis)];
+    behind = (chunks - *size % chunks) % chunks;
+    if (behind > 0) part = onnx.emit("Pad", {part, onnx.integers(pads)});
+    sizes.insert(sizes.end(), {chunks, -1});
+    part = onnx.reshape(part, sizes);
+  }
+  call.result(onnx.emit("Concat", parts, {{"axis", axis + 1}}));
+}
+
 }  // namespace
 
 void register_combination(Mappings& mappings);
@@ -114,6 +135,7 @@ void register_combination(Mappings& mappings) {
   mappings.add("aten.block_diag.default", map_block_diagonal);
   mappings.add("aten.cartesian_prod.default", map_cartesian_product);
   mappings.add("aten.combinations.default", map_combinations);
+  mappings.add("aten._chunk_cat.default", map_chunks_side_by_side);
 }
 
 }  // namespace onnxkit::pt2

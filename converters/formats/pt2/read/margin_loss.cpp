@@ -103,9 +103,11 @@ void map_classes(Call& call) {
 /// of classes.
 void map_several_classes(Call& call) {
   auto& onnx = call.onnx;
-  const Val x = call.tensor("self"), target = call.tensor("target");
+  Val x = call.tensor("self"), target = call.tensor("target");
   const ElementType type = onnx.elem(x);
-  if (call.rank(x) == 0) return call.refuse("a loss of one class");
+  const bool is_one = call.rank(x) == 0;
+  if (is_one) x = onnx.unsqueeze(x, {0});
+  if (is_one && call.rank(target) == 0) target = onnx.unsqueeze(target, {0});
   const Val none =
       onnx.cast(onnx.emit("Less", {target, onnx.scalar_integer(ElementType::int64, 0)}), ElementType::int32);
   const Val ends = onnx.emit("CumSum", {none, onnx.scalar_integer(ElementType::int64, -1)});
@@ -125,7 +127,10 @@ void map_several_classes(Call& call) {
   const Val sums = onnx.emit("ReduceSum", {losses, onnx.integers({-2})}, {{"keepdims", std::int64_t{0}}});
   const Val loss = onnx.emit("ReduceMean", {sums, onnx.integers({-1})}, {{"keepdims", std::int64_t{0}}});
   const Val reduced = reduced_loss(call, loss);
-  call.node.outputs.size() > 1 ? call.results({reduced, onnx.cast(is_target, type)}) : call.result(reduced);
+  const auto shaped = [&](Val value) {
+    return call.rank(call.tensor("target")) == 0 ? onnx.squeeze(value, {0}) : value;
+  };
+  call.node.outputs.size() > 1 ? call.results({reduced, shaped(onnx.cast(is_target, type))}) : call.result(reduced);
 }
 
 }  // namespace

@@ -105,8 +105,12 @@ void map_batch_norm(Call& call) {
       onnx.emit("BatchNormalization", {x, scale, bias, call.tensor("running_mean"), call.tensor("running_var")},
                 {{"epsilon", epsilon}});
   // The statistics that the native forms return are empty outside of training.
-  std::vector<Val> results(call.node.outputs.size());
-  results.front() = normal;
+  std::vector<Val> results = {normal};
+  for (std::size_t i = 1; i < call.node.outputs.size(); ++i) {
+    const ElementType declared = call.declared_elem(i);
+    const Val zero = onnx.scalar(declared == ElementType::undefined ? onnx.elem(x) : declared, 0);
+    results.push_back(onnx.emit("Expand", {zero, onnx.integers({0})}));
+  }
   call.results(results);
 }
 

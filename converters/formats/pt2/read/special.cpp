@@ -3,8 +3,9 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
-#include <optional>
 #include <span>
+#include <utility>
+#include <vector>
 
 #include "converters/formats/pt2/mappings.h"
 #include "converters/formats/pt2/promotion.h"
@@ -43,14 +44,19 @@ struct Doubles {
 };
 
 /// The function of the argument in doubles, as a result of the argument's type.
-template <Val function(const Doubles&, Val)>
-void map_special(Call& call) {
+template <typename Function>
+void give_special(Call& call, const Function& function) {
   const Val x = floating_operand(call);
   const ElementType type = call.onnx.elem(x);
   if (type == ElementType::float64)
     return call.refuse("it has no counterpart in ONNX, and is approximated as precisely as float32 is");
-  const Val result = function({call.onnx}, call.onnx.cast(x, ElementType::float64));
+  const Val result = function(Doubles{call.onnx}, call.onnx.cast(x, ElementType::float64));
   call.result(call.onnx.cast(result, type));
+}
+
+template <Val function(const Doubles&, Val)>
+void map_special(Call& call) {
+  give_special(call, function);
 }
 
 /// log Gamma(x) for x >= 0: Stirling's series (6.1.41) at x + 7, less the logarithm of x (x + 1) ... (x + 6).
@@ -80,12 +86,18 @@ Val log_gamma(const Doubles& math, Val x) {
   return math.chosen(math.of("IsInf", x), size, value);
 }
 
-/// The sum over k < 7 of 1 / (x + k)^power.
-Val first_terms(const Doubles& math, Val x, int power) {
+Val whole_power(const Doubles& math, Val x, std::int64_t power) {
+  Val result = x;
+  for (std::int64_t i = 1; i < power; ++i) result = math.product(result, x);
+  return result;
+}
+
+/// The sum over the first k of 1 / (x + k)^power.
+Val first_terms(const Doubles& math, Val x, std::int64_t power, std::int64_t count) {
   Val sum;
-  for (int k = 0; k < 7; ++k) {
-    const Val at = k == 0 ? x : math.sum(x, k);
-    const Val term = math.quotient(1, power == 1 ? at : math.product(at, at));
+  for (std::int64_t k = 0; k < count; ++k) {
+    const Val at = k == 0 ? x : math.sum(x, static_cast<double>(k));
+    const Val term = math.quotient(1, whole_power(math, at, power));
     sum = sum ? math.sum(sum, term) : term;
   }
   return sum;
@@ -98,7 +110,7 @@ Val digamma(const Doubles& math, Val x) {
   const Val at = math.chosen(is_negative, math.difference(1, x), x);
   const Val z = math.sum(at, 7), inverse = math.quotient(1, z), square = math.product(inverse, inverse);
   const Val rest = math.difference(math.product(math.polynomial(square, series), square), math.product(inverse, 0.5));
-  const Val value = math.difference(math.sum(math.of("Log", z), rest), first_terms(math, at, 1));
+  const Val value = math.difference(math.sum(math.of("Log", z), rest), first_terms(math, at, 1, 7));
   // The cosine is positive between two half integers.
   const Val angle = angle_from_integer(math, x);
   const Val cosine = math.of("Sin", math.difference(std::numbers::pi / 2, math.of("Abs", angle)));
@@ -108,24 +120,56 @@ Val digamma(const Doubles& math, Val x) {
   return math.chosen(is_negative, reflected, value);
 }
 
-/// Of x >= 1/2 by the series 6.4.12 at x + 7; below (pi / sin(pi x))^2 less that of 1 - x.
-Val trigamma(const Doubles& math, Val x) {
-  constexpr double series[] = {1.0 / 6, -1.0 / 30, 1.0 / 42, -1.0 / 30, 5.0 / 66, -691.0 / 2730};
+/// The derivative of this order of pi cot(pi x), as a polynomial in the cotangent: that of cot(pi x) is -pi (1 + cot^2).
+std::vector<double> cotangent_derivative(std::int64_t order) {
+  std::vector<double> now = {0, std::numbers::pi};
+  for (std::int64_t i = 0; i < order; ++i) {
+    std::vector<double> next(now.size() + 1, 0);
+    for (std::size_t power = 1; power < now.size(); ++power) {
+      const double slope = -std::numbers::pi * static_cast<double>(power) * now[power];
+      next[power - 1] += slope;
+      next[power + 1] += slope;
+    }
+    now = std::move(next);
+  }
+  return now;
+}
+
+/// Factors of the series 6.4.11 in 1 / z^2, without the sign and 1 / z^order: Bernoulli numbers times (2 k + order - 1)! / (2 k)!.
+std::vector<double> polygamma_series(std::int64_t order) {
+  constexpr double bernoulli[] = {1.0 / 6, -1.0 / 30, 1.0 / 42, -1.0 / 30, 5.0 / 66, -691.0 / 2730, 7.0 / 6};
+  std::vector<double> factors = {std::tgamma(static_cast<double>(order))};
+  for (std::size_t k = 1; k <= std::size(bernoulli); ++k) {
+    const auto twice = 2 * static_cast<double>(k);
+    factors.push_back(bernoulli[k - 1] * std::tgamma(twice + static_cast<double>(order)) / std::tgamma(twice + 1));
+  }
+  return factors;
+}
+
+/// The derivative of digamma of an order from 1 on: of x >= 1/2 by the series at x + 7 + order, below by that of 1 - x (6.4.7).
+Val polygamma(const Doubles& math, Val x, std::int64_t order) {
+  const double factorial = std::tgamma(static_cast<double>(order) + 1), sign = order % 2 == 0 ? -1 : 1;
+  const std::int64_t count = 7 + order;
   const Val is_low = math.is_less(x, 0.5);
   const Val at = math.chosen(is_low, math.difference(1, x), x);
-  const Val z = math.sum(at, 7), inverse = math.quotient(1, z), square = math.product(inverse, inverse);
-  const Val rest = math.product(math.polynomial(square, series), math.product(square, inverse));
-  const Val main = math.sum(inverse, math.product(square, 0.5));
-  const Val value = math.sum(math.sum(main, rest), first_terms(math, at, 2));
-  const Val root = math.quotient(std::numbers::pi, math.of("Sin", angle_from_integer(math, x)));
-  return math.chosen(is_low, math.difference(math.product(root, root), value), value);
+  const Val inverse = math.quotient(1, math.sum(at, static_cast<double>(count)));
+  const Val sum = math.polynomial(math.product(inverse, inverse), polygamma_series(order));
+  const Val tail = math.product(math.sum(sum, math.product(inverse, factorial / 2)), whole_power(math, inverse, order));
+  const Val head = math.product(first_terms(math, at, order + 1, count), factorial);
+  const Val value = math.product(math.sum(head, tail), sign);
+  const Val angle = angle_from_integer(math, x);
+  const Val cosine = math.of("Sin", math.difference(std::numbers::pi / 2, math.of("Abs", angle)));
+  const Val turn = math.polynomial(math.quotient(cosine, math.of("Sin", angle)), cotangent_derivative(order));
+  const Val reflected = math.difference(math.product(value, -sign), turn);
+  return math.chosen(is_low, reflected, value);
 }
 
 void map_polygamma(Call& call) {
   const std::int64_t order = call.integer("n", 0);
+  constexpr std::int64_t most = 16;
   if (order == 0) return map_special<digamma>(call);
-  if (order == 1) return map_special<trigamma>(call);
-  call.refuse("derivatives of the digamma function of an order above 1");
+  if (order < 0 || order > most) return call.refuse("so high a derivative of the digamma function");
+  give_special(call, [&](const Doubles& math, Val x) { return polygamma(math, x, order); });
 }
 
 /// Of |x| up to 8 by one polynomial in |x|, beyond by another in 1 / |x|, over the root of |x|.
@@ -250,9 +294,9 @@ void register_special(Mappings& mappings) {
   mappings.add({"aten.digamma.default", "aten.special_digamma.default", "aten.special_psi.default"},
                map_special<digamma>);
   mappings.add({"aten.polygamma.default", "aten.special_polygamma.default"}, map_polygamma);
-  mappings.add({"aten.i0.default", "aten.special_i0.default"}, map_special<bessel_0>);
+  mappings.add({"aten.i0.default", "aten.special_i0.default", "aten.special_modified_bessel_i0.default"}, map_special<bessel_0>);
   mappings.add("aten.special_i0e.default", map_special<scaled_bessel_0>);
-  mappings.add("aten.special_i1.default", map_special<bessel_1>);
+  mappings.add({"aten.special_i1.default", "aten.special_modified_bessel_i1.default"}, map_special<bessel_1>);
   mappings.add("aten.special_i1e.default", map_special<scaled_bessel_1>);
   mappings.add("aten.special_erfcx.default", map_special<scaled_erfc>);
   mappings.add("aten.special_ndtr.default", map_normal_share);
