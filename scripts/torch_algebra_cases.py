@@ -34,14 +34,14 @@ def distances(case):
     case("cdist_products", lambda x, y: (torch.cdist(x, y, compute_mode="use_mm_for_euclid_dist"),
                                          torch.cdist(x, y, compute_mode="donot_use_mm_for_euclid_dist")), x, y)
     case("cdist_many", lambda x, y: (torch.cdist(x, y), torch.cdist(y, x, compute_mode="donot_use_mm_for_euclid_dist")), real(30, 3), real(4, 3))
-    case("cdist_open", lambda x, y: torch.cdist(x, y), real(5, 3), real(4, 3), dynamic={0: {0: "n"}})
+    case("cdist_open", lambda x, y: torch.cdist(x, y, compute_mode="donot_use_mm_for_euclid_dist"), real(5, 3), real(4, 3), dynamic={0: {0: "n"}})
     case("cdist_double", torch.cdist, x.double(), y.double())
     case("cdist_without_elements", lambda x, y: (torch.cdist(x, y, infinity), torch.cdist(x, y)), real(3, 0), real(2, 0))
     case("cdist_forward", lambda x, y: (aten._cdist_forward(x, y, 1.0, None), aten._cdist_forward(x, y, 2.0, 0), aten._cdist_forward(x, y, 2.0, 1)), real(5, 3), y)
     case("euclidean_dist", lambda x, y: aten._euclidean_dist(x, y), real(5, 3), y)
     case("pdist", each([lambda x, p=p: F.pdist(x, p) for p in (0.0, 1.0, 2.0, 3.0, infinity)]), real(5, 3))
-    case("pdist_open", lambda x: F.pdist(x), real(5, 3), dynamic={0: {0: "n"}})
     case("pdist_forward", lambda x: (aten._pdist_forward(x), aten._pdist_forward(x, 1.0)), real(4, 3))
+    case("cosine_similarity_of_numbers", lambda x, y: F.cosine_similarity(x, y, 0), torch.tensor(2.0), torch.tensor(-3.0))
     case("dist", each([lambda x, y, p=p: torch.dist(x, y, p) for p in (0, 1, 2, 3.5, infinity)]), x, real(5, 1))
 
 
@@ -75,7 +75,6 @@ def products(case):
          real(2, 5, 4), real(4), torch.tensor(2.0))
     case("kron", lambda x, y, v, z: (torch.kron(x, y), torch.kron(v, x), torch.kron(x, z)), real(2, 3), real(4, 2), real(3), torch.tensor(2.0))
     case("kron_types", lambda i, b, x: (torch.kron(b, b), torch.kron(i, x), torch.kron(b, i)), whole(2, 2), real(2, 3) > 0, real(3))
-    case("kron_open", lambda x, y: torch.kron(x, y), real(3, 2), real(2, 2), dynamic={0: {0: "n"}})
     case("bilinear", lambda x, y, w, b: (F.bilinear(x, y, w, b), F.bilinear(x, y, w), F.bilinear(x[0], y[0], w, b)), real(2, 4), real(2, 3), real(5, 4, 3), real(5))
     case("bilinear_open", F.bilinear, real(2, 3, 4), real(2, 3, 3), real(5, 4, 3), dynamic={0: {0: "n"}, 1: {0: "n"}})
     case("multi_dot", lambda v, a, b, c: (torch.linalg.multi_dot([a, b, c]), torch.linalg.multi_dot([v, a, b]), torch.linalg.multi_dot([a, b, c, v]),
@@ -91,14 +90,15 @@ def equations(case, refused):
     case("inverse_pivots", lambda a: torch.linalg.inv(a), torch.tensor([[0.0, 2.0, 1.0], [1.0, 1e-6, 3.0], [4.0, -2.0, 0.5]]))
     case("inverse_one", lambda a: torch.linalg.inv(a), positive(3, 1, 1))
     case("inverse_singular", lambda a: torch.linalg.inv_ex(a)[1], torch.tensor([[[1.0, 2.0], [2.0, 4.0]], [[0.0, 1.0], [0.0, 2.0]], [[1.0, 0.0], [0.0, 1.0]]]))
+    case("inverse_empty", lambda a: (torch.linalg.inv(a), *torch.linalg.inv_ex(a)), real(2, 0, 0))
     case("inverse_open", lambda a: torch.linalg.inv(a), a, dynamic={0: {0: "n"}})
     case("solve", lambda a, b: (torch.linalg.solve(a, b), torch.linalg.solve(a, b.mT, left=False), torch.linalg.solve(a, b[0, :, 0]),
                                 torch.linalg.solve(a, b[:, :, 0]), torch.linalg.solve(a[0], b), torch.linalg.solve(a, b[0])), a, b)
-    case("solve_vectors", lambda a, b: (torch.linalg.solve(a, b, left=False), torch.linalg.solve(a[0], b[0], left=False)), a.double(), b[:, :, 0].double())
+    case("solve_double", lambda a, b: torch.linalg.solve(a, b), a.double(), b[:, :, 0].double())
     case("solve_ex", lambda a, b: (*torch.linalg.solve_ex(a, b), torch.linalg.solve_ex(a, b.mT, left=False)[0], aten._linalg_solve_ex(a, b)[0],
                                    aten._linalg_solve_ex(a, b.mT, left=False)[0]), a, b)
     case("matrix_power", each([lambda a, n=n: torch.linalg.matrix_power(a, n) for n in (-2, -1, 0, 1, 2, 5)]), real(2, 3, 3))
-    case("matrix_power_method", lambda a: aten.matrix_power(a, 3), real(3, 3))
+    case("matrix_power_method", lambda a: (aten.matrix_power(a, 3), aten.matrix_power(a, 0)), real(3, 3))
     refused["inverse_large"] = (lambda a: torch.linalg.inv(a), (real(20, 20),), None)
 
 
@@ -109,11 +109,10 @@ def pools(case):
     case("max_unpool2d_open", lambda x, i: aten.max_unpool2d(x, i, [4, x.shape[3] * 2]), real(1, 2, 2, 3), torch.arange(6).reshape(1, 1, 2, 3).repeat(1, 2, 1, 1),
          dynamic={0: {3: "w"}, 1: {3: "w"}})
     case("max_unpool1d", lambda x: F.max_unpool1d(*F.max_pool1d(x, 2, return_indices=True), 2), real(2, 3, 8))
+    case("max_pool1d_with_indices", lambda x: (*aten.max_pool1d_with_indices(x, [3], [2], [1], [1], True), *aten.max_pool1d_with_indices(x, [2], [2], [0], [2])), real(2, 3, 8))
     case("max_unpool3d", lambda x: F.max_unpool3d(*F.max_pool3d(x, 2, return_indices=True), 2), v)
     case("affine_grid", lambda t: (F.affine_grid(t, [2, 3, 4, 5], align_corners=False), F.affine_grid(t, [2, 3, 4, 1], align_corners=True)), real(2, 2, 3))
     case("affine_grid_volume", lambda t: (F.affine_grid(t, [2, 3, 4, 5, 6], align_corners=False), F.affine_grid(t, [2, 3, 1, 5, 2], align_corners=True)), real(2, 3, 4))
-    case("affine_grid_open", lambda t, x: (F.affine_grid(t, x.shape, align_corners=False), F.affine_grid(t, x.shape, align_corners=True)), real(2, 2, 3), x,
-         dynamic={1: {2: "h"}})
 
 
 def arrangements(case):
@@ -121,15 +120,13 @@ def arrangements(case):
     case("rot90", each([lambda x, k=k: torch.rot90(x, k, (0, 2)) for k in (-1, 0, 1, 2, 7)] + [lambda x: torch.rot90(x), lambda x: torch.rot90(x, 1, (-1, 1))]), real(2, 3, 4))
     case("block_diag", lambda x, v, z, i: (torch.block_diag(x, v, z, x), torch.block_diag(i, x), torch.block_diag(v)), x, real(2), torch.tensor(2.0), whole(2, 1))
     case("block_diag_open", lambda x, y: torch.block_diag(x, y, x), x, real(2, 2), dynamic={0: {1: "n"}})
-    case("cartesian_prod", lambda x, y, i: (torch.cartesian_prod(x, y, x), torch.cartesian_prod(y), torch.cartesian_prod(i, x)), real(3), real(2), whole(2))
+    case("cartesian_prod", lambda x, y, i: (torch.cartesian_prod(x, y, x), torch.cartesian_prod(y), torch.cartesian_prod(i, i)), real(3), real(2), whole(2))
     case("combinations", lambda x: (torch.combinations(x), torch.combinations(x, 3), torch.combinations(x, 1), torch.combinations(x, 3, True),
                                     torch.combinations(x, 5), torch.combinations(x, with_replacement=True)), real(5))
-    case("combinations_open", lambda x: (torch.combinations(x), torch.combinations(x, 2, True)), real(5), dynamic={0: {0: "n"}})
     case("diagflat", lambda x: (torch.diagflat(x), torch.diagflat(x, 1), torch.diagflat(x, -2)), real(2, 2))
     case("chunk_cat", lambda x, y: (torch._chunk_cat([x, y], 0, 2), torch._chunk_cat([x, x], 1, 2)), real(3, 4), real(5, 4))
     case("sum_to_size", lambda x, i: (x.sum_to_size(3, 1), x.sum_to_size(1, 3, 4), x.sum_to_size(2, 3, 4), i.sum_to_size(1)), real(2, 3, 4), whole(3, 2).int())
     case("tensor_split", lambda x: (*torch.tensor_split(x, 3, 1), *torch.tensor_split(x, 2), *torch.tensor_split(x, (1, 3), -1), *torch.tensor_split(x, (3, 2, 9), 1)), real(3, 5))
-    case("tensor_split_open", lambda x: torch.tensor_split(x, 3), real(8, 2), dynamic={0: {0: "n"}})
     case("tensor_split_by_tensor", lambda x: (*torch.tensor_split(x, torch.tensor(2), 1), *torch.tensor_split(x, torch.tensor([1, 3]), 1)), real(3, 5))
     case("split_of_axis", lambda x, v: (*x.hsplit(2), *v.hsplit([1, 3]), *x.vsplit(3), *x.vsplit([1]), *x.dsplit(2), *x.dsplit([1, 3])), real(3, 2, 4), real(5))
 
@@ -137,8 +134,11 @@ def arrangements(case):
 def spacings(case):
     a, b = torch.tensor(1.5), torch.tensor(-4)
     case("linspace_tensors", lambda a, b: (torch.linspace(a, b, 7), torch.linspace(a, 3, 4, dtype=torch.float64), torch.linspace(-1, b, 1), torch.linspace(a, b, 0),
-                                           torch.linspace(b, 9, 6, dtype=torch.int32), torch.linspace(-7, 8, 6, dtype=torch.int64)), a, b)
-    case("logspace", lambda a, b: (torch.logspace(-2, 2, 5), torch.logspace(a, b, 4, base=2), torch.logspace(a, 0, 3, dtype=torch.float64), torch.logspace(0, b, 2)), a, b)
+                                           torch.linspace(b, 9, 6, dtype=torch.int32), torch.linspace(-7, 8, 6, dtype=torch.int64),
+                                           torch.linspace(a, b, 3, dtype=torch.float64), torch.linspace(2, b, 3, dtype=torch.float64)), a, b)
+    case("logspace", lambda a, b: (torch.logspace(-2, 2, 5), torch.logspace(a, b, 4, base=2), torch.logspace(a, 0, 3, dtype=torch.float64), torch.logspace(0, b, 2),
+                                   torch.logspace(0, b, 3, base=2, dtype=torch.float64), torch.logspace(a, 2, 3, base=3), torch.logspace(a, b, 3, dtype=torch.float64),
+                                   torch.logspace(-1, 2, 4, base=2, dtype=torch.float64)), a, b)
 
 
 def losses(case):
@@ -164,7 +164,7 @@ def losses(case):
     case("batch_norm_native_forms", lambda x, m, v, w, b: (
         aten._native_batch_norm_legit.default(x, w, b, m, v, False, 0.1, 1e-3)[0], *aten.native_batch_norm(x, w, b, m, v, False, 0.1, 1e-5),
         aten.native_batch_norm(x, None, None, m, v, False, 0.1, 1e-3)[0], aten._native_batch_norm_legit.default(x, None, None, m, v, False, 0.1, 1e-5)[0],
-        aten._batch_norm_no_update(x, w, b, m, v, 0.1, 1e-3)[0]), x, mean, variance, w, b)
+        aten.native_batch_norm(x, w, b, None, None, True, 0.1, 1e-3)[0]), x, mean, variance, w, b)
 
 
 def numbers(case):

@@ -27,6 +27,12 @@ std::pair<ElementType, double> unsigned_form(ElementType type) {
   }
 }
 
+/// Operators that write in place keep the type of what they write to.
+void give_declared(Call& call, Val value) {
+  const ElementType declared = call.declared_elem();
+  call.result(declared == ElementType::undefined ? value : call.onnx.cast(value, declared));
+}
+
 Val shifted(Call& call, Val bits, Val by, const std::string& direction) {
   const Val places = call.onnx.cast(by, call.onnx.elem(bits));
   return call.onnx.emit("BitShift", {bits, places}, {{"direction", direction}});
@@ -37,13 +43,13 @@ void map_left_shift(Call& call) {
   auto& onnx = call.onnx;
   const Operands x = operands_of(call);
   const auto [bits, width] = unsigned_form(x.type);
-  if (bits == ElementType::undefined) return call.refuse("a shift of what is no integer");
+  if (bits == ElementType::undefined) return call.refuse("a shift of numbers that are not integers");
   const Val zero = onnx.scalar(x.type, 0);
   const Val is_out =
       onnx.emit("Or", {onnx.emit("Less", {x.b, zero}), onnx.emit("GreaterOrEqual", {x.b, onnx.scalar(x.type, width)})});
   const Val by = onnx.emit("Where", {is_out, zero, x.b});
   const Val moved = onnx.cast(shifted(call, onnx.cast(x.a, bits), by, "LEFT"), x.type);
-  call.result(onnx.emit("Where", {is_out, zero, moved}));
+  give_declared(call, onnx.emit("Where", {is_out, zero, moved}));
 }
 
 /// The sign comes in from the left: of a negative number the complement is shifted. Too far a shift leaves the sign alone.
@@ -51,21 +57,21 @@ void map_right_shift(Call& call) {
   auto& onnx = call.onnx;
   const Operands x = operands_of(call);
   const auto [bits, width] = unsigned_form(x.type);
-  if (bits == ElementType::undefined) return call.refuse("a shift of what is no integer");
+  if (bits == ElementType::undefined) return call.refuse("a shift of numbers that are not integers");
   const bool has_sign = x.type != ElementType::uint8;
   const Val zero = onnx.scalar(x.type, 0), last = onnx.scalar(x.type, width - 1);
   const Val is_out = onnx.emit("Or", {onnx.emit("Less", {x.b, zero}), onnx.emit("Greater", {x.b, last})});
   const Val by = onnx.emit("Where", {is_out, last, x.b});
   if (!has_sign) {
     const Val moved = shifted(call, x.a, by, "RIGHT");
-    return call.result(onnx.emit("Where", {is_out, zero, moved}));
+    return give_declared(call, onnx.emit("Where", {is_out, zero, moved}));
   }
   const Val is_negative = onnx.emit("Less", {x.a, zero});
   const auto complement = [&](Val value) {
     return onnx.emit("Where", {is_negative, onnx.emit("BitwiseNot", {value}), value});
   };
   const Val moved = shifted(call, onnx.cast(complement(x.a), bits), by, "RIGHT");
-  call.result(complement(onnx.cast(moved, x.type)));
+  give_declared(call, complement(onnx.cast(moved, x.type)));
 }
 
 /// Euclid's algorithm, element by element, until nothing is left of any.
@@ -101,12 +107,13 @@ template <bool is_multiple>
 void map_divisor(Call& call) {
   auto& onnx = call.onnx;
   const Operands x = operands_of(call);
-  if (is_floating(x.type) || x.type == ElementType::boolean) return call.refuse("a divisor of what is no integer");
+  if (is_floating(x.type) || x.type == ElementType::boolean)
+    return call.refuse("a divisor of numbers that are not integers");
   const Val a = onnx.emit("Abs", {x.a}), b = onnx.emit("Abs", {x.b});
   const Val divisor = common_divisor(call, a, b);
-  if (!is_multiple) return call.result(divisor);
+  if (!is_multiple) return give_declared(call, divisor);
   const Val by = onnx.emit("Max", {divisor, onnx.scalar(x.type, 1)});
-  call.result(onnx.emit("Abs", {onnx.emit("Mul", {onnx.emit("Div", {a, by}), b})}));
+  give_declared(call, onnx.emit("Abs", {onnx.emit("Mul", {onnx.emit("Div", {a, by}), b})}));
 }
 
 /// Powers of two in two halves, as the whole may be out of range.

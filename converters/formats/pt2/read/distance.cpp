@@ -88,11 +88,12 @@ void map_pairwise_distance(Call& call) {
 /// The sum of the products of both, each over its norm, which is `eps` at least.
 void map_cosine_similarity(Call& call) {
   auto& onnx = call.onnx;
-  const Operands pair = operands_of(call, "x1", "x2");
+  Operands pair = operands_of(call, "x1", "x2");
   if (!is_floating(pair.type)) return call.refuse("a similarity of integers");
+  if (call.rank(pair.a) == 0 && call.rank(pair.b) == 0)
+    pair = {onnx.unsqueeze(pair.a, {0}), onnx.unsqueeze(pair.b, {0}), pair.type};
   const Val shape = onnx.emit("Shape", {onnx.emit("Mul", {pair.a, pair.b})});
   const std::size_t rank = std::max(call.rank(pair.a), call.rank(pair.b));
-  if (rank == 0) return call.refuse("a similarity of numbers");
   const std::int64_t axis = call.axis("dim", 1, rank);
   const auto size_along = [&](Val x) -> std::optional<std::int64_t> {
     const std::int64_t own = axis - static_cast<std::int64_t>(rank - call.rank(x));

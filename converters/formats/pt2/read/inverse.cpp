@@ -101,13 +101,18 @@ Val identity_like(Call& call, Val a, std::int64_t n) {
 }
 
 void map_inverse(Call& call) {
+  auto& onnx = call.onnx;
   const Val a = call.tensor(call.has("A") ? "A" : "self");
-  if (call.rank(a) >= 2 && call.node.outputs.size() == 1 && call.onnx.size(a, call.rank(a) - 1) == 0)
-    return call.result(a);
+  const bool has_info = call.node.outputs.size() > 1;
+  if (call.rank(a) >= 2 && onnx.size(a, call.rank(a) - 1) == 0) {
+    if (!has_info) return call.result(a);
+    const Val batch = onnx.emit("Shape", {a}, {{"end", std::int64_t{-2}}});
+    return call.results({a, onnx.emit("Expand", {onnx.scalar_integer(ElementType::int32, 0), batch})});
+  }
   const auto n = size_of_square(call, a);
   if (!n) return;
   const Solution found = solved(call, a, identity_like(call, a, *n), *n, *n);
-  call.node.outputs.size() > 1 ? call.results({found.x, found.info}) : call.result(found.x);
+  has_info ? call.results({found.x, found.info}) : call.result(found.x);
 }
 
 Val transposed_last(Call& call, Val x) {

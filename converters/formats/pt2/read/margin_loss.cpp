@@ -144,8 +144,6 @@ void register_margin_loss(Mappings& mappings) {
   mappings.add("aten.multi_margin_loss.default", map_classes);
   mappings.add({"aten.multilabel_margin_loss.default", "aten.multilabel_margin_loss_forward.default"},
                map_several_classes);
-  mappings.refuse({"aten.ctc_loss.IntList", "aten.ctc_loss.Tensor", "aten._ctc_loss.default", "aten._ctc_loss.Tensor"},
-                  {.reason = "sums over all alignments of sequences have no counterpart in ONNX"});
 }
 
 }  // namespace onnxkit::pt2

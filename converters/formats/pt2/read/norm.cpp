@@ -53,28 +53,24 @@ void give_matrix_norm(Call& call, Val x, double order) {
   if (!axes) return;
   if (std::abs(order) == 2) return call.refuse(std::string(needs_singular_values));
   const bool is_infinite = std::isinf(order);
-  if (!is_infinite && std::abs(order) != 1) return call.refuse("there is no norm of matrices of this order");
+  if (!is_infinite && std::abs(order) != 1) return call.refuse("matrices have no norm of this order");
   give_extremum_of_sums(call, x, (*axes)[is_infinite ? 1 : 0], (*axes)[is_infinite ? 0 : 1], order > 0);
 }
 
-void give_named_matrix_norm(Call& call, Val x) {
+void map_named_matrix_norm(Call& call) {
+  const Val x = operand_of(call);
   const auto axes = axes_of_matrices(call, x);
   if (!axes) return;
   if (call.text("ord", "fro") != "fro") return call.refuse(std::string(needs_singular_values));
   call.result(vector_norm(call, x, *axes, keeps_axes(call), 2));
 }
 
-void map_matrix_norm(Call& call) {
-  const Val x = operand_of(call);
-  if (call.node.op.ends_with(".str_ord")) return give_named_matrix_norm(call, x);
-  give_matrix_norm(call, x, call.real("ord", 2));
-}
+void map_matrix_norm(Call& call) { give_matrix_norm(call, operand_of(call), call.real("ord", 2)); }
 
 /// Of matrices where an order is given and two axes are meant, else of vectors.
 void map_norm(Call& call) {
   const Val x = operand_of(call);
   const std::size_t rank = call.rank(x);
-  if (call.node.op.ends_with(".ord_str")) return give_named_matrix_norm(call, x);
   const std::size_t axes = call.has("dim") ? call.integers("dim").size() : rank;
   if (call.has("ord") && axes == 2) return give_matrix_norm(call, x, call.real("ord", 2));
   call.result(vector_norm(call, x, call.axes("dim", rank), keeps_axes(call), call.real("ord", 2)));
@@ -111,11 +107,11 @@ void register_norm(Mappings& mappings) {
   mappings.add({"aten.linalg_vector_norm.default", "aten.norm.ScalarOpt_dim", "aten.norm.Scalar",
                 "aten.norm.ScalarOpt_dim_dtype", "aten.norm.ScalarOpt_dtype"},
                map_vector_norm);
-  mappings.add({"aten.linalg_matrix_norm.default", "aten.linalg_matrix_norm.str_ord"}, map_matrix_norm);
-  mappings.add({"aten.linalg_norm.default", "aten.linalg_norm.ord_str"}, map_norm);
+  mappings.add("aten.linalg_matrix_norm.default", map_matrix_norm);
+  mappings.add("aten.linalg_norm.default", map_norm);
+  mappings.add({"aten.linalg_matrix_norm.str_ord", "aten.linalg_norm.ord_str"}, map_named_matrix_norm);
   mappings.add("aten.frobenius_norm.dim", map_frobenius_norm);
   mappings.add("aten.renorm.default", map_renorm);
-  mappings.refuse({"aten.nuclear_norm.default", "aten.nuclear_norm.dim"}, {.reason = needs_singular_values});
 }
 
 }  // namespace onnxkit::pt2

@@ -185,11 +185,8 @@ void register_normalization(Mappings& mappings);
 void register_normalization(Mappings& mappings) {
   mappings.add({"aten.batch_norm.default", "aten._native_batch_norm_legit_no_training.default",
                 "aten._native_batch_norm_legit.no_stats", "aten._native_batch_norm_legit.default",
-                "aten.native_batch_norm.default", "aten._batch_norm_no_update.default"},
+                "aten.native_batch_norm.default"},
                map_batch_norm);
-  mappings.refuse({"aten._batch_norm_with_update.default"},
-                  {.reason = "batch normalization in training has no counterpart",
-                   .help = "call eval() on the module before exporting it"});
   mappings.add("aten._native_batch_norm_legit_functional.default", map_training_batch_norm);
   mappings.add({"aten.layer_norm.default", "aten.native_layer_norm.default"}, map_layer_norm);
   mappings.add({"aten.group_norm.default", "aten.native_group_norm.default"}, map_group_norm);

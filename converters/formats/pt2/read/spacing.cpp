@@ -36,7 +36,8 @@ Val spaced_between(Call& call, ElementType type, std::int64_t steps) {
   };
   const Val start = end_of("start", 0), end = end_of("end", 1);
   if (steps < 2) return onnx.emit("Expand", {start, onnx.integers({steps})});
-  const Val step = onnx.emit("Div", {onnx.emit("Sub", {end, start}), onnx.scalar(type, static_cast<double>(steps - 1))});
+  const Val step =
+      onnx.emit("Div", {onnx.emit("Sub", {end, start}), onnx.scalar(type, static_cast<double>(steps - 1))});
   const std::int64_t half = steps / 2;
   std::vector<double> from_start, from_end;
   for (std::int64_t i = 0; i < half; ++i) from_start.push_back(static_cast<double>(i));
@@ -62,7 +63,8 @@ void map_spaced(Call& call) {
   const auto start = known_end(call, "start", 0), end = known_end(call, "end", 1);
   if (start && end) {
     std::vector<double> values = spaced_numbers(*start, *end, steps);
-    for (double& value : values) value = is_power ? std::pow(base, value) : is_floating(type) ? value : std::trunc(value);
+    for (double& value : values)
+      value = is_power ? std::pow(base, value) : is_floating(type) ? value : std::trunc(value);
     return call.result(onnx.cast(onnx.reals(wide, {steps}, values), type));
   }
   const Val values = spaced_between(call, wide, steps);

@@ -54,7 +54,9 @@ void give_special(Call& call, const Function& function) {
   call.result(call.onnx.cast(result, type));
 }
 
-template <Val function(const Doubles&, Val)>
+using SpecialFunction = Val (*)(const Doubles&, Val);
+
+template <SpecialFunction function>
 void map_special(Call& call) {
   give_special(call, function);
 }
@@ -294,7 +296,8 @@ void register_special(Mappings& mappings) {
   mappings.add({"aten.digamma.default", "aten.special_digamma.default", "aten.special_psi.default"},
                map_special<digamma>);
   mappings.add({"aten.polygamma.default", "aten.special_polygamma.default"}, map_polygamma);
-  mappings.add({"aten.i0.default", "aten.special_i0.default", "aten.special_modified_bessel_i0.default"}, map_special<bessel_0>);
+  mappings.add({"aten.i0.default", "aten.special_i0.default", "aten.special_modified_bessel_i0.default"},
+               map_special<bessel_0>);
   mappings.add("aten.special_i0e.default", map_special<scaled_bessel_0>);
   mappings.add({"aten.special_i1.default", "aten.special_modified_bessel_i1.default"}, map_special<bessel_1>);
   mappings.add("aten.special_i1e.default", map_special<scaled_bessel_1>);

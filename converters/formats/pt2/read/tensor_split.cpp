@@ -99,9 +99,6 @@ void register_tensor_split(Mappings& mappings) {
   mappings.add({"aten.tensor_split.indices", "aten.hsplit.array", "aten.vsplit.array", "aten.dsplit.array"},
                map_split_at);
   mappings.add("aten.tensor_split.tensor_indices_or_sections", map_split_by_tensor);
-  // Exporters check the places of parts of sizes that are not known.
-  mappings.refuse({"aten.sym_storage_offset.default"},
-                  {.reason = "where a tensor lies in memory has no counterpart", .is_free_of_effects = true});
 }
 
 }  // namespace onnxkit::pt2
