@@ -37,6 +37,8 @@ def distances(case):
     case("cdist_open", lambda x, y: torch.cdist(x, y, compute_mode="donot_use_mm_for_euclid_dist"), real(5, 3), real(4, 3), dynamic={0: {0: "n"}})
     case("cdist_double", torch.cdist, x.double(), y.double())
     case("cdist_without_elements", lambda x, y: (torch.cdist(x, y, infinity), torch.cdist(x, y)), real(3, 0), real(2, 0))
+    gaps = torch.tensor([[1.0, math.nan, 2.0], [3.0, 4.0, 5.0], [0.0, infinity, -1.0]])
+    case("distances_of_gaps", lambda x, y: (torch.cdist(x, y, 0.0), torch.cdist(x, y, 1.0), F.pdist(x, 0.0), F.pdist(x, 3.0), torch.dist(x, y)), gaps, real(2, 3)[:1])
     case("cdist_forward", lambda x, y: (aten._cdist_forward(x, y, 1.0, None), aten._cdist_forward(x, y, 2.0, 0), aten._cdist_forward(x, y, 2.0, 1)), real(5, 3), y)
     case("euclidean_dist", lambda x, y: aten._euclidean_dist(x, y), real(5, 3), y)
     case("pdist", each([lambda x, p=p: F.pdist(x, p) for p in (0.0, 1.0, 2.0, 3.0, infinity)]), real(5, 3))
@@ -173,6 +175,7 @@ def numbers(case):
     for name, dtype in (("", torch.int64), ("_int32", torch.int32), ("_int16", torch.int16), ("_int8", torch.int8), ("_uint8", torch.uint8)):
         x, y = (whole(3, 4, low=0, high=200) if dtype == torch.uint8 else i).to(dtype), (whole(4, low=0, high=12) if dtype == torch.uint8 else j).to(dtype)
         case(f"shift{name}", lambda x, y: (torch.bitwise_left_shift(x, y), torch.bitwise_right_shift(x, y), x << 3, x >> 2), x, y)
+    case("shift_in_place", lambda x, y: ((x * 1).bitwise_left_shift_(y), (x * 1).gcd_(y), (x * 1).lcm_(y), (x * 1).bitwise_right_shift_(y)), i.int(), torch.tensor([1, 2, 9, 30]))
     case("shift_numbers", lambda x, y: (aten.bitwise_left_shift.Tensor_Scalar(x, 2), aten.bitwise_right_shift.Tensor_Scalar(x, 2),
                                         aten.bitwise_left_shift.Scalar_Tensor(3, y), aten.bitwise_right_shift.Scalar_Tensor(300, y),
                                         aten.__lshift__.Tensor(x, y), aten.__rshift__.Tensor(x, y)), i, j)
@@ -181,6 +184,7 @@ def numbers(case):
     case("frexp", lambda x, y: (*torch.frexp(x), *torch.frexp(y), *torch.frexp(y.double())),
          torch.tensor([0.0, -0.0, 1.0, 0.5, 0.49999997, -8.0, 7.9999995, 3e38, 1e-38, 1e-42, math.inf]), real(4) * 100)
     case("ldexp", lambda x, i, y: (torch.ldexp(x, i), torch.ldexp(x, y), torch.ldexp(i, i), torch.ldexp(x.double(), i)), real(4), whole(4), real(4))
+    case("ldexp_in_place", lambda x, i: (x * 1).ldexp_(i), real(4), whole(4))
     case("float_power", lambda x, i: (torch.float_power(x, 2), torch.float_power(x, i), torch.float_power(3, i), torch.float_power(i, 0.5)), positive(4), whole(4, low=0))
     case("signbit", lambda x, i: (torch.signbit(x), torch.signbit(i), torch.signbit(i > 0)), edges, i)
     case("isreal", lambda x, i: (torch.isreal(x), torch.isreal(i)), edges, i)

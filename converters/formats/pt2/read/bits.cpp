@@ -212,7 +212,8 @@ void register_bits(Mappings& mappings) {
   mappings.add("aten.gcd.default", map_divisor<false>);
   mappings.add("aten.lcm.default", map_divisor<true>);
   mappings.add("aten.frexp.Tensor", map_fraction_and_exponent);
-  mappings.add("aten.ldexp.Tensor", map_scale_by_power);
+  mappings.add({"aten.ldexp.Tensor", "aten.ldexp.default"},
+               map_scale_by_power);  // that written in place is the default
   mappings.add({"aten.float_power.Tensor_Tensor", "aten.float_power.Tensor_Scalar", "aten.float_power.Scalar"},
                map_double_power);
   mappings.add("aten.signbit.default", map_sign_bit);

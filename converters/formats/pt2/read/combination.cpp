@@ -112,12 +112,13 @@ void map_chunks_side_by_side(Call& call) {
   auto& onnx = call.onnx;
   std::vector<Val> parts = promoted_tensors(call);
   const std::int64_t chunks = call.integer("num_chunks", 1);
-  if (parts.empty() || chunks < 1) return call.refuse("there are no chunks");
+  constexpr std::int64_t most_chunks = 1 << 20;
+  if (parts.empty() || chunks < 1 || chunks > most_chunks) return call.refuse("so many chunks");
   const std::int64_t axis = call.axis("dim", 0, call.rank(parts.front()));
   for (Val& part : parts) {
     const std::size_t rank = call.rank(part);
     const auto size = onnx.size(part, static_cast<std::size_t>(axis));
-    if (!size) return call.refuse("the size of the axis that is cut is not known");
+    if (!size || *size < 1) return call.refuse("the size of the axis that is cut is not known");
     std::vector<std::int64_t> pads(2 * rank, 0), sizes(static_cast<std::size_t>(axis), 0);
     std::int64_t& behind = pads[rank + static_cast<std::size_t>(axis)];
     behind = (chunks - *size % chunks) % chunks;

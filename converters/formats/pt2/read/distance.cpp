@@ -41,6 +41,15 @@ bool takes_products(Call& call, Val a, Val b) {
   return mode == if_many && ((rows_a && *rows_a > many) || (rows_b && *rows_b > many));
 }
 
+/// Of order 0 each difference counts 1, and one that is not a number makes the sum none.
+Val norm_of_differences(Call& call, Val gap, std::int64_t axis, double order) {
+  auto& onnx = call.onnx;
+  if (order != 0) return vector_norm(call, gap, {axis}, false, order);
+  const Val one = onnx.scalar(onnx.elem(gap), 1);
+  const Val counts = onnx.emit("Min", {onnx.emit("Ceil", {onnx.emit("Abs", {gap})}), one});
+  return onnx.emit("ReduceSum", {counts, onnx.integers({axis})}, {{"keepdims", std::int64_t{0}}});
+}
+
 /// From each vector of one tensor to each of the other.
 void map_all_distances(Call& call) {
   auto& onnx = call.onnx;
@@ -55,7 +64,7 @@ void map_all_distances(Call& call) {
   // Vectors without elements have no largest difference, but no distance either.
   const bool has_no_elements = onnx.size(a, rank_a - 1) == 0;
   const auto last = static_cast<std::int64_t>(std::max(rank_a, rank_b));
-  call.result(vector_norm(call, gap, {last}, false, has_no_elements ? 1 : order));
+  call.result(norm_of_differences(call, gap, last, has_no_elements ? 1 : order));
 }
 
 /// Between the rows of one matrix, each pair once.
@@ -66,7 +75,7 @@ void map_distances_of_pairs(Call& call) {
   const Pairs pairs = pairs_of_rows(call, x);
   const auto rows = [&](Val places) { return onnx.emit("Gather", {x, places}, {{"axis", std::int64_t{0}}}); };
   const Val gap = onnx.emit("Sub", {rows(pairs.first), rows(pairs.second)});
-  call.result(vector_norm(call, gap, {1}, false, call.real("p", 2)));
+  call.result(norm_of_differences(call, gap, 1, call.real("p", 2)));
 }
 
 /// The norm of the difference of all elements.

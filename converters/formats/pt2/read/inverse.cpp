@@ -156,6 +156,7 @@ void map_solve(Call& call) {
   auto& onnx = call.onnx;
   Val a = call.tensor("A"), b = call.tensor("B");
   const auto n = size_of_square(call, a);
+  if (call.rank(b) == 0) return call.refuse("the right side is a number");
   const auto is_vector = n ? has_vectors(call, a, b) : std::nullopt;
   if (!is_vector) return;
   const bool is_left = call.flag("left", true);

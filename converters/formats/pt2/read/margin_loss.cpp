@@ -18,6 +18,12 @@ Val equals_number(Call& call, Val x, double number) {
   return call.onnx.emit("Equal", {x, call.onnx.scalar(call.onnx.elem(x), number)});
 }
 
+/// The same, but 0 of what is not a number, as a comparison gives it.
+Val positive_part(Call& call, Val x) {
+  const Val zero = call.onnx.scalar(call.onnx.elem(x), 0);
+  return call.onnx.emit("Where", {call.onnx.emit("Greater", {x, zero}), x, zero});
+}
+
 /// max(0, |anchor - positive| - |anchor - negative| + margin); with `swap` the negative one is taken as near as it is to either.
 void map_triplet(Call& call) {
   auto& onnx = call.onnx;
@@ -88,7 +94,7 @@ void map_classes(Call& call) {
   if (call.rank(x) == 1) x = onnx.unsqueeze(x, {0});
   const Val places = onnx.reshape(target, {-1, 1});
   const Val own = onnx.emit("GatherElements", {x, places}, {{"axis", std::int64_t{1}}});
-  Val gap = not_below_zero(call, onnx.emit("Add", {onnx.emit("Sub", {call.number("margin", type, 1), own}), x}));
+  Val gap = positive_part(call, onnx.emit("Add", {onnx.emit("Sub", {call.number("margin", type, 1), own}), x}));
   if (power == 2) gap = onnx.emit("Mul", {gap, gap});
   if (call.has("weight"))
     gap = onnx.emit("Mul", {gap, onnx.emit("Gather", {call.tensor("weight"), places}, {{"axis", std::int64_t{0}}})});
@@ -120,7 +126,7 @@ void map_several_classes(Call& call) {
                 ElementType::boolean);
   const Val own = onnx.emit("GatherElements", {x, places}, {{"axis", std::int64_t{-1}}});
   const Val gap = onnx.emit("Sub", {onnx.unsqueeze(x, {-2}), onnx.unsqueeze(own, {-1})});
-  const Val margin = not_below_zero(call, onnx.emit("Add", {gap, onnx.scalar(type, 1)}));
+  const Val margin = positive_part(call, onnx.emit("Add", {gap, onnx.scalar(type, 1)}));
   const Val counts =
       onnx.emit("And", {onnx.unsqueeze(is_listed, {-1}), onnx.unsqueeze(onnx.emit("Not", {is_target}), {-2})});
   const Val losses = onnx.emit("Where", {counts, margin, onnx.scalar(type, 0)});

@@ -125,7 +125,8 @@ void map_quarter_turns(Call& call) {
   Val x = call.tensor("self");
   const std::size_t rank = call.rank(x);
   const std::vector<std::int64_t> plane = call.has("dims") ? call.axes("dims", rank) : std::vector<std::int64_t>{0, 1};
-  if (plane.size() != 2 || plane[0] == plane[1] || rank < 2) return call.refuse("a plane has two axes");
+  if (call.refused() || plane.size() != 2 || plane[0] == plane[1] || rank < 2)
+    return call.refuse("a plane has two axes");
   const auto flipped = [&](Val value, std::int64_t axis) {
     return part_of(call, value, axis, -1, std::numeric_limits<std::int64_t>::min(), -1);
   };

@@ -28,22 +28,22 @@ std::vector<double> spaced_numbers(double start, double end, std::int64_t steps)
 }
 
 /// The same between ends that the run gives.
-Val spaced_between(Call& call, ElementType type, std::int64_t steps) {
+Val spaced_between(Call& call, ElementType type, ElementType wide, std::int64_t steps) {
   auto& onnx = call.onnx;
   const auto end_of = [&](std::string_view name, double fallback) {
-    const Val end = call.number(name, type, fallback);
+    const Val end = onnx.cast(call.number(name, type, fallback), wide);
     return onnx.rank(end) == 1 ? onnx.squeeze(end, {0}) : end;
   };
   const Val start = end_of("start", 0), end = end_of("end", 1);
   if (steps < 2) return onnx.emit("Expand", {start, onnx.integers({steps})});
   const Val step =
-      onnx.emit("Div", {onnx.emit("Sub", {end, start}), onnx.scalar(type, static_cast<double>(steps - 1))});
+      onnx.emit("Div", {onnx.emit("Sub", {end, start}), onnx.scalar(wide, static_cast<double>(steps - 1))});
   const std::int64_t half = steps / 2;
   std::vector<double> from_start, from_end;
   for (std::int64_t i = 0; i < half; ++i) from_start.push_back(static_cast<double>(i));
   for (std::int64_t i = half; i < steps; ++i) from_end.push_back(static_cast<double>(steps - 1 - i));
-  const Val low = onnx.emit("Add", {start, onnx.emit("Mul", {step, onnx.reals(type, {half}, from_start)})});
-  const Val high = onnx.emit("Sub", {end, onnx.emit("Mul", {step, onnx.reals(type, {steps - half}, from_end)})});
+  const Val low = onnx.emit("Add", {start, onnx.emit("Mul", {step, onnx.reals(wide, {half}, from_start)})});
+  const Val high = onnx.emit("Sub", {end, onnx.emit("Mul", {step, onnx.reals(wide, {steps - half}, from_end)})});
   return onnx.emit("Concat", {low, high}, {{"axis", std::int64_t{0}}});
 }
 
@@ -57,17 +57,18 @@ void map_spaced(Call& call) {
   constexpr std::int64_t most = 1 << 20;
   if (is_power && !is_floating(type)) return call.refuse("powers that are cut to integers");
   if (steps < 0 || steps > most) return call.refuse("the number of steps is out of range");
-  // Integers are cut towards zero.
+  // Integers are cut towards zero, both ends and all between.
   const ElementType wide = is_floating(type) ? type : ElementType::float64;
   const double base = is_power ? call.real("base", 10) : 1;
-  const auto start = known_end(call, "start", 0), end = known_end(call, "end", 1);
+  auto start = known_end(call, "start", 0), end = known_end(call, "end", 1);
   if (start && end) {
+    if (!is_floating(type)) *start = std::trunc(*start), *end = std::trunc(*end);
     std::vector<double> values = spaced_numbers(*start, *end, steps);
     for (double& value : values)
       value = is_power ? std::pow(base, value) : is_floating(type) ? value : std::trunc(value);
     return call.result(onnx.cast(onnx.reals(wide, {steps}, values), type));
   }
-  const Val values = spaced_between(call, wide, steps);
+  const Val values = spaced_between(call, type, wide, steps);
   call.result(onnx.cast(is_power ? onnx.emit("Pow", {onnx.scalar(wide, base), values}) : values, type));
 }
 

@@ -51,7 +51,7 @@ Val coordinates(Call& call, ElementType type, Val size, bool aligned) {
   auto& onnx = call.onnx;
   constexpr std::int64_t most = 1 << 16;
   const auto known = onnx.constant_integers(size);
-  if (known && known->front() <= most) {
+  if (known && known->front() >= 0 && known->front() <= most) {
     const auto count = static_cast<double>(known->front()), span = aligned ? std::max(count - 1, 1.0) : count;
     std::vector<double> values;
     for (double i = 0; i < count; ++i) values.push_back((2 * i + 1 - count) / span);
