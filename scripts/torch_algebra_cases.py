@@ -38,7 +38,7 @@ def distances(case):
     case("cdist_double", torch.cdist, x.double(), y.double())
     case("cdist_without_elements", lambda x, y: (torch.cdist(x, y, infinity), torch.cdist(x, y)), real(3, 0), real(2, 0))
     gaps = torch.tensor([[1.0, math.nan, 2.0], [3.0, 4.0, 5.0], [0.0, infinity, -1.0]])
-    case("distances_of_gaps", lambda x, y: (torch.cdist(x, y, 0.0), torch.cdist(x, y, 1.0), F.pdist(x, 0.0), F.pdist(x, 3.0), torch.dist(x, y)), gaps, real(2, 3)[:1])
+    case("distances_of_gaps", lambda x, y: (torch.cdist(x, y, 0.0), torch.cdist(x, y, 1.0), torch.cdist(x, y, infinity), F.pdist(x, 0.0), F.pdist(x, 3.0), torch.dist(x, y)), gaps, real(2, 3)[:1])
     case("cdist_forward", lambda x, y: (aten._cdist_forward(x, y, 1.0, None), aten._cdist_forward(x, y, 2.0, 0), aten._cdist_forward(x, y, 2.0, 1)), real(5, 3), y)
     case("euclidean_dist", lambda x, y: aten._euclidean_dist(x, y), real(5, 3), y)
     case("pdist", each([lambda x, p=p: F.pdist(x, p) for p in (0.0, 1.0, 2.0, 3.0, infinity)]), real(5, 3))
@@ -96,6 +96,8 @@ def equations(case, refused):
     case("inverse_open", lambda a: torch.linalg.inv(a), a, dynamic={0: {0: "n"}})
     case("solve", lambda a, b: (torch.linalg.solve(a, b), torch.linalg.solve(a, b.mT, left=False), torch.linalg.solve(a, b[0, :, 0]),
                                 torch.linalg.solve(a, b[:, :, 0]), torch.linalg.solve(a[0], b), torch.linalg.solve(a, b[0])), a, b)
+    case("solve_empty", lambda a, b: (torch.linalg.solve(a, b), *torch.linalg.solve_ex(a, b), torch.linalg.solve(a, b.mT, left=False), torch.linalg.solve(a, b[0, :, 0])),
+         real(2, 0, 0), real(2, 0, 3))
     case("solve_double", lambda a, b: torch.linalg.solve(a, b), a.double(), b[:, :, 0].double())
     case("solve_ex", lambda a, b: (*torch.linalg.solve_ex(a, b), torch.linalg.solve_ex(a, b.mT, left=False)[0], aten._linalg_solve_ex(a, b)[0],
                                    aten._linalg_solve_ex(a, b.mT, left=False)[0]), a, b)

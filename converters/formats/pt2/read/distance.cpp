@@ -59,8 +59,10 @@ void map_all_distances(Call& call) {
   const double order = call.real("p", 2);
   if (call.node.op == "aten._euclidean_dist.default" || (order == 2 && takes_products(call, a, b)))
     return call.result(distances_by_products(call, a, b));
-  const Val gap = onnx.emit("Sub", {onnx.unsqueeze(a, {static_cast<std::int64_t>(rank_a) - 1}),
-                                    onnx.unsqueeze(b, {static_cast<std::int64_t>(rank_b) - 2})});
+  Val gap = onnx.emit("Sub", {onnx.unsqueeze(a, {static_cast<std::int64_t>(rank_a) - 1}),
+                              onnx.unsqueeze(b, {static_cast<std::int64_t>(rank_b) - 2})});
+  // The largest difference is that of what are numbers.
+  if (std::isinf(order)) gap = onnx.emit("Where", {onnx.emit("IsNaN", {gap}), onnx.scalar(onnx.elem(gap), 0), gap});
   // Vectors without elements have no largest difference, but no distance either.
   const bool has_no_elements = onnx.size(a, rank_a - 1) == 0;
   const auto last = static_cast<std::int64_t>(std::max(rank_a, rank_b));

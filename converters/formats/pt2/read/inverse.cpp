@@ -18,8 +18,8 @@ constexpr std::int64_t most_rows = 16;
 std::optional<std::int64_t> size_of_square(Call& call, Val a) {
   const std::size_t rank = call.rank(a);
   const auto rows = rank < 2 ? std::nullopt : call.onnx.size(a, rank - 2);
-  if (rows && *rows >= 1 && *rows <= most_rows && call.onnx.size(a, rank - 1) == rows) return rows;
-  call.refuse("equations are written out for 1 to 16 unknowns, whose number is known");
+  if (rows && *rows >= 0 && *rows <= most_rows && call.onnx.size(a, rank - 1) == rows) return rows;
+  call.refuse("equations are written out for up to 16 unknowns, whose number is known");
   return std::nullopt;
 }
 
@@ -78,6 +78,10 @@ struct Solution {
 /// Of A x = B for n rows, `columns` right sides and batches of one shape.
 Solution solved(Call& call, Val a, Val b, std::int64_t n, std::int64_t columns) {
   auto& onnx = call.onnx;
+  if (n == 0) {
+    const Val batch = onnx.emit("Shape", {a}, {{"end", std::int64_t{-2}}});
+    return {b, onnx.emit("Expand", {onnx.scalar_integer(ElementType::int32, 0), batch})};
+  }
   Val rows = onnx.emit("Concat", {a, b}, {{"axis", std::int64_t{-1}}});
   Eliminated done;
   for (std::int64_t i = 0; i < n; ++i) rows = eliminate(call, rows, n - i, n - i + columns, done);
@@ -101,18 +105,11 @@ Val identity_like(Call& call, Val a, std::int64_t n) {
 }
 
 void map_inverse(Call& call) {
-  auto& onnx = call.onnx;
   const Val a = call.tensor(call.has("A") ? "A" : "self");
-  const bool has_info = call.node.outputs.size() > 1;
-  if (call.rank(a) >= 2 && onnx.size(a, call.rank(a) - 1) == 0) {
-    if (!has_info) return call.result(a);
-    const Val batch = onnx.emit("Shape", {a}, {{"end", std::int64_t{-2}}});
-    return call.results({a, onnx.emit("Expand", {onnx.scalar_integer(ElementType::int32, 0), batch})});
-  }
   const auto n = size_of_square(call, a);
   if (!n) return;
   const Solution found = solved(call, a, identity_like(call, a, *n), *n, *n);
-  has_info ? call.results({found.x, found.info}) : call.result(found.x);
+  call.node.outputs.size() > 1 ? call.results({found.x, found.info}) : call.result(found.x);
 }
 
 Val transposed_last(Call& call, Val x) {
