@@ -79,6 +79,7 @@ def products(case):
     case("kron_types", lambda i, b, x: (torch.kron(b, b), torch.kron(i, x), torch.kron(b, i)), whole(2, 2), real(2, 3) > 0, real(3))
     case("bilinear", lambda x, y, w, b: (F.bilinear(x, y, w, b), F.bilinear(x, y, w), F.bilinear(x[0], y[0], w, b)), real(2, 4), real(2, 3), real(5, 4, 3), real(5))
     case("bilinear_open", F.bilinear, real(2, 3, 4), real(2, 3, 3), real(5, 4, 3), dynamic={0: {0: "n"}, 1: {0: "n"}})
+    case("trilinear", lambda x, y, w: aten._trilinear(x, w, y, [1, 3], [0], [1, 2], [2, 3]), real(2, 4), real(2, 3), real(5, 4, 3))
     case("multi_dot", lambda v, a, b, c: (torch.linalg.multi_dot([a, b, c]), torch.linalg.multi_dot([v, a, b]), torch.linalg.multi_dot([a, b, c, v]),
                                           torch.linalg.multi_dot([v, a, b, c, v])), real(3), real(3, 9), real(9, 2), real(2, 3))
     case("chain_matmul", lambda a, b, c: aten.chain_matmul([a, b, c]), real(3, 9), real(9, 2), real(2, 5))
@@ -136,6 +137,9 @@ def arrangements(case):
 
 
 def spacings(case):
+    case("empty_forms", lambda x: (aten.empty_permuted(x.shape, [1, 0]) * 0 + x, aten.empty_strided(x.shape, [1, 3]) * 0 + x,
+                                   aten.empty_strided([2], [1], dtype=torch.float64) * 0 + x[0], aten.new_empty_strided(x, [2], [1], dtype=torch.float64) * 0 + x[0], aten.new_empty_strided(x, x.shape, [1, 3]) * 0 + x,
+                                   aten.empty_permuted([2], [0], dtype=torch.float64) * 0 + x[0, 0], torch.ops.prims.scalar_tensor(2.5, dtype=torch.float64, device=torch.device("cpu")) * x), real(3, 2))
     a, b = torch.tensor(1.5), torch.tensor(-4)
     case("linspace_tensors", lambda a, b: (torch.linspace(a, b, 7), torch.linspace(a, 3, 4, dtype=torch.float64), torch.linspace(-1, b, 1), torch.linspace(a, b, 0),
                                            torch.linspace(b, 9, 6, dtype=torch.int32), torch.linspace(-7, 8, 6, dtype=torch.int64),
@@ -168,7 +172,8 @@ def losses(case):
     case("batch_norm_native_forms", lambda x, m, v, w, b: (
         aten._native_batch_norm_legit.default(x, w, b, m, v, False, 0.1, 1e-3)[0], *aten.native_batch_norm(x, w, b, m, v, False, 0.1, 1e-5),
         aten.native_batch_norm(x, None, None, m, v, False, 0.1, 1e-3)[0], aten._native_batch_norm_legit.default(x, None, None, m, v, False, 0.1, 1e-5)[0],
-        aten.native_batch_norm(x, w, b, None, None, True, 0.1, 1e-3)[0]), x, mean, variance, w, b)
+        aten.native_batch_norm(x, w, b, None, None, True, 0.1, 1e-3)[0], *aten._native_batch_norm_legit_functional(x, w, b, m, v, False, 0.1, 1e-3),
+        aten._native_batch_norm_legit_functional(x, None, None, m, v, False, 0.1, 1e-3)[0]), x, mean, variance, w, b)
 
 
 def numbers(case):

@@ -172,7 +172,8 @@ void map_triangle(Call& call) {
 
 void register_creation(Mappings& mappings);
 void register_creation(Mappings& mappings) {
-  mappings.add({"aten.zeros.default", "aten.new_zeros.default", "aten.empty.memory_format", "aten.new_empty.default"},
+  mappings.add({"aten.zeros.default", "aten.new_zeros.default", "aten.empty.memory_format", "aten.new_empty.default",
+                "aten.empty_permuted.default", "aten.empty_strided.default", "aten.new_empty_strided.default"},
                map_constant<0>);
   mappings.add({"aten.ones.default", "aten.new_ones.default"}, map_constant<1>);
   mappings.add({"aten.full.default", "aten.new_full.default"}, map_full);
@@ -180,7 +181,7 @@ void register_creation(Mappings& mappings) {
   mappings.add_by_part({"aten.zeros_like.default", "aten.zero.default", "aten.empty_like.default"});
   mappings.add("aten.ones_like.default", map_constant_like<1>);
   mappings.add({"aten.full_like.default", "aten.fill.Scalar", "aten.fill.Tensor"}, map_full_like);
-  mappings.add("aten.scalar_tensor.default", map_scalar_tensor);
+  mappings.add({"aten.scalar_tensor.default", "prims.scalar_tensor.default"}, map_scalar_tensor);
   mappings.add({"aten.arange.default", "aten.arange.start", "aten.arange.start_step"}, map_arange);
   mappings.add({"aten.eye.default", "aten.eye.m"}, map_eye);
   mappings.add({"aten.meshgrid.default", "aten.meshgrid.indexing"}, map_meshgrid);

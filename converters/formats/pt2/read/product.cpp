@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
+#include <string>
 
 #include "converters/formats/pt2/mappings.h"
 #include "converters/formats/pt2/promotion.h"
@@ -106,6 +107,31 @@ void map_bilinear(Call& call) {
   call.result(call.has("bias") ? onnx.emit("Add", {result, call.tensor("bias")}) : result);
 }
 
+/// The sum over some axes of a product of three tensors, each of which lacks axes of the whole: the inner form of the bilinear product.
+void map_trilinear(Call& call) {
+  auto& onnx = call.onnx;
+  const std::vector<Val> factors = {call.tensor("i1"), call.tensor("i2"), call.tensor("i3")};
+  const std::vector<std::int64_t> lacking[] = {call.integers("expand1"), call.integers("expand2"),
+                                               call.integers("expand3")};
+  const std::vector<std::int64_t> summed = call.integers("sumdim");
+  const std::size_t rank = call.rank(factors.front()) + lacking[0].size();
+  if (rank > 26) return call.refuse("there are too many axes");
+  const auto letters_without = [&](const std::vector<std::int64_t>& axes) {
+    std::string letters;
+    for (std::size_t axis = 0; axis < rank; ++axis)
+      if (std::count(axes.begin(), axes.end(), static_cast<std::int64_t>(axis)) == 0)
+        letters += static_cast<char>('a' + static_cast<int>(axis));
+    return letters;
+  };
+  std::string equation;
+  for (std::size_t i = 0; i < factors.size(); ++i) {
+    const std::string letters = letters_without(lacking[i]);
+    if (letters.size() != call.rank(factors[i])) return call.refuse("the axes of the factors do not fit");
+    equation += (i == 0 ? "" : ",") + letters;
+  }
+  call.result(onnx.emit("Einsum", factors, {{"equation", equation + "->" + letters_without(summed)}}));
+}
+
 /// Where to part a chain of matrices so that there are the fewest multiplications: the last factor on the left, by first and last factor.
 class ChainOrder {
  public:
@@ -174,6 +200,7 @@ void register_product(Mappings& mappings) {
   mappings.add("aten.inner.default", map_inner);
   mappings.add("aten.kron.default", map_kronecker);
   mappings.add("aten.bilinear.default", map_bilinear);
+  mappings.add("aten._trilinear.default", map_trilinear);
   mappings.add({"aten.linalg_multi_dot.default", "aten.chain_matmul.default"}, map_chain);
   mappings.add({"aten.linalg_vander.default", "aten.vander.default"}, map_vandermonde);
 }
