@@ -186,6 +186,19 @@ def numbers(case):
     case("shift_numbers", lambda x, y: (aten.bitwise_left_shift.Tensor_Scalar(x, 2), aten.bitwise_right_shift.Tensor_Scalar(x, 2),
                                         aten.bitwise_left_shift.Scalar_Tensor(3, y), aten.bitwise_right_shift.Scalar_Tensor(300, y),
                                         aten.__lshift__.Tensor(x, y), aten.__rshift__.Tensor(x, y)), i, j)
+    def assigned(x, y, m):
+        a, b, c, d, e, f = x + 0, x + 0, x + 0, x + 0, x + 0, m.clone()
+        a &= y
+        b |= 5
+        c ^= y
+        d <<= 2
+        e >>= y
+        f &= x > 0
+        f[0] |= True
+        return a, b, c, d, e, f
+
+    case("bits_assigned", assigned, i, torch.tensor([3, -1, 9, 30]), i < 20)
+    case("bits_python", lambda x, y: (aten.__and__.Scalar(x, 6), aten.__or__.Scalar(x, 6), aten.__xor__.Scalar(x, 6), aten.__xor__.Tensor(x, y)), i, j)
     case("divisors", lambda x, y: (torch.gcd(x, y), torch.lcm(x, y), torch.gcd(x.int(), y)), i, torch.tensor([0, 12, -30, 7]))
     case("gcd_open", torch.gcd, i, i + 12, dynamic={0: {0: "n"}, 1: {0: "n"}})
     case("frexp", lambda x, y: (*torch.frexp(x), *torch.frexp(y), *torch.frexp(y.double())),
