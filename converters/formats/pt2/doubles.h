@@ -48,9 +48,4 @@ void give_special(foreign::Call& call, const Function& function) {
 
 using SpecialFunction = foreign::Val (*)(const Doubles&, foreign::Val);
 
-template <SpecialFunction function>
-void map_special(foreign::Call& call) {
-  give_special(call, function);
-}
-
 }  // namespace onnxkit::pt2

@@ -15,6 +15,11 @@ namespace {
 using foreign::Call;
 using foreign::Val;
 
+template <SpecialFunction function>
+void map_gamma(Call& call) {
+  give_special(call, function);
+}
+
 /// log Gamma(x) for x >= 0: Stirling's series (6.1.41) at x + 7, less the logarithm of x (x + 1) ... (x + 6).
 Val log_gamma_of_positive(const Doubles& math, Val x) {
   constexpr double series[] = {1.0 / 12, -1.0 / 360, 1.0 / 1260, -1.0 / 1680, 1.0 / 1188, -691.0 / 360360, 1.0 / 156};
@@ -123,7 +128,7 @@ Val polygamma(const Doubles& math, Val x, std::int64_t order) {
 void map_polygamma(Call& call) {
   const std::int64_t order = call.integer("n", 0);
   constexpr std::int64_t most = 16;
-  if (order == 0) return map_special<digamma>(call);
+  if (order == 0) return map_gamma<digamma>(call);
   if (order < 0 || order > most) return call.refuse("so high a derivative of the digamma function");
   give_special(call, [&](const Doubles& math, Val x) { return polygamma(math, x, order); });
 }
@@ -132,9 +137,9 @@ void map_polygamma(Call& call) {
 
 void register_gamma(Mappings& mappings);
 void register_gamma(Mappings& mappings) {
-  mappings.add({"aten.lgamma.default", "aten.special_gammaln.default"}, map_special<log_gamma>);
+  mappings.add({"aten.lgamma.default", "aten.special_gammaln.default"}, map_gamma<log_gamma>);
   mappings.add({"aten.digamma.default", "aten.special_digamma.default", "aten.special_psi.default"},
-               map_special<digamma>);
+               map_gamma<digamma>);
   mappings.add({"aten.polygamma.default", "aten.special_polygamma.default"}, map_polygamma);
 }
 

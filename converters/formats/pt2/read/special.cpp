@@ -13,6 +13,11 @@ namespace {
 using foreign::Call;
 using foreign::Val;
 
+template <SpecialFunction function>
+void map_special(Call& call) {
+  give_special(call, function);
+}
+
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
 /// Of |x| up to 8 by one polynomial in |x|, beyond by another in 1 / |x|, over the root of |x|.
