@@ -97,6 +97,7 @@ def equations(case, refused):
     case("inverse_open", lambda a: torch.linalg.inv(a), a, dynamic={0: {0: "n"}})
     case("solve", lambda a, b: (torch.linalg.solve(a, b), torch.linalg.solve(a, b.mT, left=False), torch.linalg.solve(a, b[0, :, 0]),
                                 torch.linalg.solve(a, b[:, :, 0]), torch.linalg.solve(a[0], b), torch.linalg.solve(a, b[0])), a, b)
+    case("solve_open", lambda a, b: torch.linalg.solve(a, b), a, b, dynamic={0: {0: "n"}, 1: {0: "n", 2: "m"}})
     case("solve_empty", lambda a, b: (torch.linalg.solve(a, b), *torch.linalg.solve_ex(a, b), torch.linalg.solve(a, b.mT, left=False), torch.linalg.solve(a, b[0, :, 0])),
          real(2, 0, 0), real(2, 0, 3))
     case("solve_double", lambda a, b: torch.linalg.solve(a, b), a.double(), b[:, :, 0].double())

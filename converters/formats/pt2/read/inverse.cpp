@@ -1,6 +1,7 @@
 // Inverses of matrices, solutions of linear equations and powers: elimination with pivots, written out for matrices of a known size.
 #include <algorithm>
 #include <cstdlib>
+#include <limits>
 #include <optional>
 
 #include "converters/formats/pt2/mappings.h"
@@ -12,7 +13,7 @@ namespace {
 using foreign::Call;
 using foreign::Val;
 
-constexpr std::int64_t most_rows = 16;
+constexpr std::int64_t most_rows = 16, to_end_of_axis = std::numeric_limits<std::int64_t>::max();
 
 /// The size of square matrices, which are the last two axes.
 std::optional<std::int64_t> size_of_square(Call& call, Val a) {
@@ -35,7 +36,7 @@ struct Eliminated {
 };
 
 /// One step: the row with the largest element of the first column comes to the top, and is taken from those below, of which the column goes.
-Val eliminate(Call& call, Val rows, std::int64_t left, std::int64_t columns, Eliminated& done) {
+Val eliminate(Call& call, Val rows, std::int64_t left, Eliminated& done) {
   auto& onnx = call.onnx;
   std::vector<std::int64_t> places;
   for (std::int64_t i = 0; i < left; ++i) places.push_back(i);
@@ -49,13 +50,13 @@ Val eliminate(Call& call, Val rows, std::int64_t left, std::int64_t columns, Eli
                     {{"keepdims", std::int64_t{1}}});
     below = band_of(call, onnx.emit("Where", {is_pivot, band_of(call, rows, -2, 0, 1), rows}), -2, 1, left);
   }
-  const Val pivot = band_of(call, top, -1, 0, 1), rest = band_of(call, top, -1, 1, columns);
+  const Val pivot = band_of(call, top, -1, 0, 1), rest = band_of(call, top, -1, 1, to_end_of_axis);
   done.pivots.push_back(pivot);
   done.rows.push_back(left > 1 ? band_of(call, rest, -1, 0, left - 1) : Val{});
-  done.sides.push_back(band_of(call, rest, -1, left - 1, columns - 1));
+  done.sides.push_back(band_of(call, rest, -1, left - 1, to_end_of_axis));
   if (left == 1) return rows;
   const Val factors = onnx.emit("Div", {band_of(call, below, -1, 0, 1), pivot});
-  return onnx.emit("Sub", {band_of(call, below, -1, 1, columns), onnx.emit("Mul", {factors, rest})});
+  return onnx.emit("Sub", {band_of(call, below, -1, 1, to_end_of_axis), onnx.emit("Mul", {factors, rest})});
 }
 
 /// 0 where no pivot is zero.
@@ -75,8 +76,8 @@ struct Solution {
   Val x, info;
 };
 
-/// Of A x = B for n rows, `columns` right sides and batches of one shape.
-Solution solved(Call& call, Val a, Val b, std::int64_t n, std::int64_t columns) {
+/// Of A x = B for n rows and batches of one shape.
+Solution solved(Call& call, Val a, Val b, std::int64_t n) {
   auto& onnx = call.onnx;
   if (n == 0) {
     const Val batch = onnx.emit("Shape", {a}, {{"end", std::int64_t{-2}}});
@@ -84,7 +85,7 @@ Solution solved(Call& call, Val a, Val b, std::int64_t n, std::int64_t columns) 
   }
   Val rows = onnx.emit("Concat", {a, b}, {{"axis", std::int64_t{-1}}});
   Eliminated done;
-  for (std::int64_t i = 0; i < n; ++i) rows = eliminate(call, rows, n - i, n - i + columns, done);
+  for (std::int64_t i = 0; i < n; ++i) rows = eliminate(call, rows, n - i, done);
   Val x;
   for (std::size_t i = done.pivots.size(); i-- > 0;) {
     Val side = done.sides[i];
@@ -108,13 +109,17 @@ void map_inverse(Call& call) {
   const Val a = call.tensor(call.has("A") ? "A" : "self");
   const auto n = size_of_square(call, a);
   if (!n) return;
-  const Solution found = solved(call, a, identity_like(call, a, *n), *n, *n);
+  const Solution found = solved(call, a, identity_like(call, a, *n), *n);
   call.node.outputs.size() > 1 ? call.results({found.x, found.info}) : call.result(found.x);
 }
 
 Val transposed_last(Call& call, Val x) {
   std::vector<std::int64_t> order;
   for (std::size_t i = 0; i < call.rank(x); ++i) order.push_back(static_cast<std::int64_t>(i));
+  if (order.size() < 2) {
+    call.refuse("a matrix has two axes");
+    return x;
+  }
   std::swap(order[order.size() - 2], order.back());
   return call.onnx.transpose(x, order);
 }
@@ -160,10 +165,8 @@ void map_solve(Call& call) {
   if (*is_vector) b = onnx.unsqueeze(b, {-1});
   if (!is_left) a = transposed_last(call, a);
   if (!is_left && !*is_vector) b = transposed_last(call, b);
-  const auto columns = onnx.size(b, call.rank(b) - 1);
-  if (!columns) return call.refuse("the number of right sides is not known");
   broadcast_batches(call, a, b);
-  const Solution found = solved(call, a, b, *n, *columns);
+  const Solution found = solved(call, a, b, *n);
   const Val x = *is_vector ? onnx.squeeze(found.x, {-1}) : is_left ? found.x : transposed_last(call, found.x);
   // The inner form also gives the triangles and the pivots, for derivatives.
   std::vector<Val> results(std::max<std::size_t>(call.node.outputs.size(), 1));
@@ -184,7 +187,7 @@ void map_matrix_power(Call& call) {
     if (!size) return;
     const Val one = identity_like(call, a, *size);
     if (n == 0) return call.result(one);
-    a = solved(call, a, one, *size, *size).x;
+    a = solved(call, a, one, *size).x;
   }
   Val result, square = a;
   for (n = std::abs(n); n > 0; n /= 2) {
