@@ -74,10 +74,22 @@ void map_right_shift(Call& call) {
   give_declared(call, complement(onnx.cast(moved, x.type)));
 }
 
-/// Euclid's algorithm, element by element, until nothing is left of any.
+/// One round of Euclid's algorithm: whether anything is left, the divisor and the rest.
+std::vector<Val> euclid_round(Call& call, Val divisor, Val rest) {
+  auto& onnx = call.onnx;
+  const ElementType type = onnx.elem(divisor);
+  const Val zero = onnx.scalar(type, 0), one = onnx.scalar(type, 1);
+  const Val is_done = onnx.emit("Equal", {rest, zero});
+  const Val by = onnx.emit("Where", {is_done, one, rest});
+  const Val next = onnx.emit("Where", {is_done, zero, onnx.emit("Mod", {divisor, by})});
+  const Val is_left = onnx.cast(onnx.emit("Not", {onnx.emit("Equal", {next, zero})}), ElementType::int32);
+  const Val goes_on = onnx.emit("ReduceMax", {is_left}, {{"keepdims", std::int64_t{0}}});
+  return {onnx.cast(goes_on, ElementType::boolean), onnx.emit("Where", {is_done, divisor, rest}), next};
+}
+
+/// Element by element, until nothing is left of any.
 Val common_divisor(Call& call, Val a, Val b) {
   auto& onnx = call.onnx;
-  const ElementType type = onnx.elem(a);
   constexpr std::int64_t most_rounds = 128;
   const Val wide_a = onnx.emit("Add", {a, onnx.emit("Sub", {b, b})}),
             wide_b = onnx.emit("Add", {b, onnx.emit("Sub", {a, a})});
@@ -88,16 +100,8 @@ Val common_divisor(Call& call, Val a, Val b) {
                                     {"goes_on", checker::Type::tensor(ElementType::boolean, foreign::Shape{})},
                                     {"divisor", carried},
                                     {"rest", carried}});
-  const Val zero = onnx.scalar(type, 0), one = onnx.scalar(type, 1);
-  const Val is_done = onnx.emit("Equal", {inside[3], zero});
-  const Val by = onnx.emit("Where", {is_done, one, inside[3]});
-  const Val divisor = onnx.emit("Where", {is_done, inside[2], inside[3]});
-  const Val rest = onnx.emit("Where", {is_done, zero, onnx.emit("Mod", {inside[2], by})});
-  const Val has_rest = onnx.cast(onnx.emit("Not", {onnx.emit("Equal", {rest, zero})}), ElementType::int32);
-  const Val goes_on =
-      onnx.cast(onnx.emit("ReduceMax", {has_rest}, {{"keepdims", std::int64_t{0}}}), ElementType::boolean);
   std::vector<foreign::OnnxBuilder::Body> bodies;
-  bodies.emplace_back("body", onnx.close_body({goes_on, divisor, rest}));
+  bodies.emplace_back("body", onnx.close_body(euclid_round(call, inside[2], inside[3])));
   const Val rounds = onnx.scalar_integer(ElementType::int64, most_rounds), first = onnx.scalar(ElementType::boolean, 1);
   return onnx.emit_with_bodies(2, "Loop", {rounds, first, wide_a, wide_b}, std::move(bodies)).front();
 }

@@ -105,38 +105,45 @@ void map_classes(Call& call) {
   give_reduced_loss(call, is_one ? onnx.squeeze(loss, {0}) : loss);
 }
 
-/// The targets of each row stand before the first -1. All pairs of a target and another class: max(0, 1 - x[target] + x[class]), by the count
-/// of classes.
+/// The targets of each row, which stand before the first -1: which of them count, class 0 in place of others, and which classes are among them.
+struct ListedClasses {
+  Val is_listed, places, is_target;
+};
+
+ListedClasses classes_in(Call& call, Val target) {
+  auto& onnx = call.onnx;
+  const Val first = onnx.scalar_integer(ElementType::int64, 0);
+  const Val none = onnx.cast(onnx.emit("Less", {target, first}), ElementType::int32);
+  const Val ends = onnx.emit("CumSum", {none, onnx.scalar_integer(ElementType::int64, -1)});
+  const Val is_listed = onnx.emit("Equal", {ends, onnx.scalar_integer(ElementType::int32, 0)});
+  const Val places = onnx.emit("Where", {is_listed, target, first});
+  const Val no_targets = onnx.emit("Sub", {ends, ends});
+  const Val is_target = onnx.emit("ScatterElements", {no_targets, places, onnx.cast(is_listed, ElementType::int32)},
+                                  {{"axis", std::int64_t{-1}}, {"reduction", std::string("max")}});
+  return {is_listed, places, onnx.cast(is_target, ElementType::boolean)};
+}
+
+/// All pairs of a target and another class: the sum of max(0, 1 - x[target] + x[class]), by the count of classes.
 void map_several_classes(Call& call) {
   auto& onnx = call.onnx;
   Val x = call.tensor("self"), target = call.tensor("target");
   const ElementType type = onnx.elem(x);
-  const bool is_one = call.rank(x) == 0;
-  if (is_one) x = onnx.unsqueeze(x, {0});
-  if (is_one && call.rank(target) == 0) target = onnx.unsqueeze(target, {0});
-  const Val none =
-      onnx.cast(onnx.emit("Less", {target, onnx.scalar_integer(ElementType::int64, 0)}), ElementType::int32);
-  const Val ends = onnx.emit("CumSum", {none, onnx.scalar_integer(ElementType::int64, -1)});
-  const Val is_listed = onnx.emit("Equal", {ends, onnx.scalar_integer(ElementType::int32, 0)});
-  const Val places = onnx.emit("Where", {is_listed, target, onnx.scalar_integer(ElementType::int64, 0)});
-  const Val no_targets = onnx.emit("Sub", {ends, ends});
-  const Val is_target =
-      onnx.cast(onnx.emit("ScatterElements", {no_targets, places, onnx.cast(is_listed, ElementType::int32)},
-                          {{"axis", std::int64_t{-1}}, {"reduction", std::string("max")}}),
-                ElementType::boolean);
-  const Val own = onnx.emit("GatherElements", {x, places}, {{"axis", std::int64_t{-1}}});
+  if (call.rank(x) == 0) x = onnx.unsqueeze(x, {0});
+  const bool is_one = call.rank(target) == 0;
+  if (is_one) target = onnx.unsqueeze(target, {0});
+  const ListedClasses listed = classes_in(call, target);
+  const Val own = onnx.emit("GatherElements", {x, listed.places}, {{"axis", std::int64_t{-1}}});
   const Val gap = onnx.emit("Sub", {onnx.unsqueeze(x, {-2}), onnx.unsqueeze(own, {-1})});
   const Val margin = positive_part(call, onnx.emit("Add", {gap, onnx.scalar(type, 1)}));
-  const Val counts =
-      onnx.emit("And", {onnx.unsqueeze(is_listed, {-1}), onnx.unsqueeze(onnx.emit("Not", {is_target}), {-2})});
+  const Val others = onnx.unsqueeze(onnx.emit("Not", {listed.is_target}), {-2});
+  const Val counts = onnx.emit("And", {onnx.unsqueeze(listed.is_listed, {-1}), others});
   const Val losses = onnx.emit("Where", {counts, margin, onnx.scalar(type, 0)});
   const Val sums = onnx.emit("ReduceSum", {losses, onnx.integers({-2})}, {{"keepdims", std::int64_t{0}}});
-  const Val loss = onnx.emit("ReduceMean", {sums, onnx.integers({-1})}, {{"keepdims", std::int64_t{0}}});
-  const Val reduced = reduced_loss(call, loss);
-  const auto shaped = [&](Val value) {
-    return call.rank(call.tensor("target")) == 0 ? onnx.squeeze(value, {0}) : value;
-  };
-  call.node.outputs.size() > 1 ? call.results({reduced, shaped(onnx.cast(is_target, type))}) : call.result(reduced);
+  std::vector<Val> results = {
+      reduced_loss(call, onnx.emit("ReduceMean", {sums, onnx.integers({-1})}, {{"keepdims", std::int64_t{0}}}))};
+  const Val is_target = onnx.cast(listed.is_target, type);
+  if (call.node.outputs.size() > 1) results.push_back(is_one ? onnx.squeeze(is_target, {0}) : is_target);
+  call.results(results);
 }
 
 }  // namespace
