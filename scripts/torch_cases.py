@@ -8,6 +8,7 @@ testdata/torch/changes.
 import torch
 import torch.nn.functional as F
 
+import torch_algebra_cases
 import torch_fourier_cases
 import torch_overload_cases
 import torch_value_cases
@@ -637,5 +638,6 @@ for family in (control_flow, binary, unary, activations, products, convolutions,
 torch_overload_cases.add_to(case)
 torch_fourier_cases.add_to(case, REFUSED)
 torch_value_cases.add_to(case)
+torch_algebra_cases.add_to(case, REFUSED)
 REFUSED["antialias_aligned"] = (lambda x: (F.interpolate(x, (3, 5), mode="bilinear", align_corners=True, antialias=True),
                                            F.interpolate(x, (3, 5), mode="bicubic", align_corners=True, antialias=True)), (real(1, 2, 7, 9),), None)

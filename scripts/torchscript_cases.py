@@ -644,7 +644,34 @@ class BlocksAndBack(nn.Module):
         return values, places
 
 
+class Distances(nn.Module):
+    def forward(self, x, y):
+        first, second = x.tensor_split([2], 0)
+        turn = torch.linalg.inv(x.t() @ x) @ torch.rot90(y)
+        return torch.cdist(x, y), torch.linalg.norm(first, 1), F.pdist(second), turn, torch.linalg.matrix_norm(y, float("inf"))
+
+
+class Margins(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.triplet, self.bilinear, self.classes = nn.TripletMarginLoss(swap=True), nn.Bilinear(4, 4, 2), nn.MultiMarginLoss(p=2)
+
+    def forward(self, x, y, classes):
+        return self.triplet(x, y, x + y), self.bilinear(x, y), self.classes(x, classes), torch.lgamma(x.abs()), classes << 2, torch.gcd(classes * 4, classes + 6)
+
+
+class Combinations(nn.Module):
+    def forward(self, x, theta):
+        first, second, third = x.tensor_split(3)
+        row = x[:, 0]
+        grid = torch.affine_grid_generator(theta, [2, 1, x.shape[0], 3], True)
+        return first, second, third, torch.combinations(row), torch.combinations(row, 2, True), torch.kron(x, theta[0]), grid, torch.linalg.vander(row), torch.linalg.norm(x, dim=0)
+
+
 def modules_with_own_operators():
+    case("combinations_scripted", Combinations(), torch.randn(5, 3), torch.randn(2, 2, 3), scripted=True)
+    case("distances_scripted", Distances(), torch.randn(4, 3), torch.randn(3, 3), scripted=True)
+    case("margins_scripted", Margins(), torch.randn(3, 4), torch.randn(3, 4), torch.tensor([2, 3, 0]), scripted=True)
     case("losses_scripted", Losses(), torch.randn(3, 4), torch.tensor([2, -100, 0]), scripted=True)
     case("blocks_and_back", BlocksAndBack(), torch.randn(2, 3, 6, 8), scripted=True)
     case("spectrogram", Spectrogram(), torch.randn(2, 40))

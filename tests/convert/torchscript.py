@@ -16,7 +16,8 @@ SHAPES = {"calls": "x=3,4", "spectrogram_scripted": "x=2,40", "condition_met": "
           "nested_loop": "x=3,4 n=:int64", "buffer_written": "x=3,4", "buffer_replaced": "x=3,4",
           "asks_for_ranks": "x=N,3,5,7", "early_returns": "x=N,4", "early_returns_not": "x=3,4", "ranges": "x=N,4", "numbers_of_sizes": "x=N,2",
           "encoder_with_masks": "x=N,T,8", "cells_in_open_loop": "x=T,2,4", "makes_containers": "x=3,4", "checks": "x=N,4 lengths=4:int64", "masked_attention": "x=N,T,8 hidden=N,T:bool",
-          "rnn": "x=N,T,4", "losses_scripted": "x=N,4 classes=N:int64", "blocks_and_back": "x=N,3,6,8", "embedding_bag_scripted": "input=N,3:int64"}
+          "rnn": "x=N,T,4", "losses_scripted": "x=N,4 classes=N:int64", "blocks_and_back": "x=N,3,6,8", "embedding_bag_scripted": "input=N,3:int64",
+          "distances_scripted": "x=N,3 y=3,3", "combinations_scripted": "x=N,3 theta=2,2,3", "margins_scripted": "x=N,4 y=N,4 classes=N:int64"}
 
 if __name__ == "__main__":
     sys.exit(recorded.main(__doc__, "testdata/torchscript", ".pt",

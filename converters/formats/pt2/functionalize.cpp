@@ -99,6 +99,15 @@ constexpr std::array view_ops = {
     ViewOp{"aten.unbind.int", Inverse::none},
     ViewOp{"aten.narrow.default", Inverse::none},
     ViewOp{"aten.unfold.default", Inverse::none},
+    ViewOp{"aten.tensor_split.sections", Inverse::none},
+    ViewOp{"aten.tensor_split.indices", Inverse::none},
+    ViewOp{"aten.tensor_split.tensor_indices_or_sections", Inverse::none},
+    ViewOp{"aten.hsplit.int", Inverse::none},
+    ViewOp{"aten.hsplit.array", Inverse::none},
+    ViewOp{"aten.vsplit.int", Inverse::none},
+    ViewOp{"aten.vsplit.array", Inverse::none},
+    ViewOp{"aten.dsplit.int", Inverse::none},
+    ViewOp{"aten.dsplit.array", Inverse::none},
 };
 
 const ViewOp* view_op(std::string_view op) {
@@ -119,9 +128,12 @@ std::optional<bool> is_contiguous(const foreign::TensorType& type) {
   return true;
 }
 
-/// "aten.add.Tensor" of "aten.add_.Tensor"; empty for an operator that writes to nothing.
+/// "aten.add.Tensor" of "aten.add_.Tensor", and __and__ of __iand__; empty for an operator that writes to nothing.
 std::string functional_form(std::string_view op) {
-  constexpr std::string_view domain = "aten.";
+  constexpr std::string_view domain = "aten.", assignment = "aten.__i";
+  for (const std::string_view name : {"and", "or", "xor", "lshift", "rshift"})
+    if (op.starts_with(assignment) && op.substr(assignment.size()).starts_with(std::string(name) + "__."))
+      return "aten.__" + std::string(op.substr(assignment.size()));
   const std::size_t end = op.rfind('.');
   if (!op.starts_with(domain) || end <= domain.size() || op[end - 1] != '_' || op[end - 2] == '_') return {};
   return std::string(op.substr(0, end - 1)) + std::string(op.substr(end));

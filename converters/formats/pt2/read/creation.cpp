@@ -136,22 +136,6 @@ void map_arange(Call& call) {
   call.result(onnx.cast(range, type));
 }
 
-/// Evenly spaced numbers, both ends included; from the middle on PyTorch counts from the end.
-void map_linspace(Call& call) {
-  const ElementType type = created_type(call, ElementType::float32);
-  const double start = call.real("start", 0), end = call.real("end", 1);
-  const std::int64_t steps = call.integer("steps", 100);
-  constexpr std::int64_t most = 1 << 20;
-  if (!is_floating(type)) return call.refuse("evenly spaced numbers of a type that is not floating");
-  if (steps < 0 || steps > most) return call.refuse("the number of steps is out of range");
-  const double step = steps > 1 ? (end - start) / static_cast<double>(steps - 1) : 0;
-  std::vector<double> values;
-  for (std::int64_t i = 0; i < steps; ++i)
-    values.push_back(i < steps / 2 || steps == 1 ? start + step * static_cast<double>(i)
-                                                 : end - step * static_cast<double>(steps - 1 - i));
-  call.result(call.onnx.reals(type, {steps}, values));
-}
-
 void map_eye(Call& call) {
   auto& onnx = call.onnx;
   const ElementType type = created_type(call, ElementType::float32);
@@ -197,7 +181,8 @@ void map_triangle(Call& call) {
 
 void register_creation(Mappings& mappings);
 void register_creation(Mappings& mappings) {
-  mappings.add({"aten.zeros.default", "aten.new_zeros.default", "aten.empty.memory_format", "aten.new_empty.default"},
+  mappings.add({"aten.zeros.default", "aten.new_zeros.default", "aten.empty.memory_format", "aten.new_empty.default",
+                "aten.empty_permuted.default", "aten.empty_strided.default", "aten.new_empty_strided.default"},
                map_constant<0>);
   mappings.add({"aten.ones.default", "aten.new_ones.default"}, map_constant<1>);
   mappings.add({"aten.full.default", "aten.new_full.default"}, map_full);
@@ -205,9 +190,8 @@ void register_creation(Mappings& mappings) {
   mappings.add_by_part({"aten.zeros_like.default", "aten.zero.default", "aten.empty_like.default"});
   mappings.add("aten.ones_like.default", map_constant_like<1>);
   mappings.add({"aten.full_like.default", "aten.fill.Scalar", "aten.fill.Tensor"}, map_full_like);
-  mappings.add("aten.scalar_tensor.default", map_scalar_tensor);
+  mappings.add({"aten.scalar_tensor.default", "prims.scalar_tensor.default"}, map_scalar_tensor);
   mappings.add({"aten.arange.default", "aten.arange.start", "aten.arange.start_step"}, map_arange);
-  mappings.add("aten.linspace.default", map_linspace);
   mappings.add({"aten.eye.default", "aten.eye.m"}, map_eye);
   mappings.add({"aten.meshgrid.default", "aten.meshgrid.indexing"}, map_meshgrid);
   mappings.add("aten.tril.default", map_triangle<0>);

@@ -96,6 +96,11 @@ void map_diag(Call& call) {
   call.result(call.rank(x) == 2 ? diagonal_of(call, x, offset, 0, 1) : embedded(call, x, offset));
 }
 
+/// All elements on a diagonal.
+void map_flat_diagonal(Call& call) {
+  call.result(embedded(call, call.onnx.reshape(call.tensor("self"), {-1}), call.integer("offset", 0)));
+}
+
 }  // namespace
 
 void register_diagonal(Mappings& mappings);
@@ -104,6 +109,7 @@ void register_diagonal(Mappings& mappings) {
   mappings.add("aten.trace.default", map_trace);
   mappings.add("aten.diag_embed.default", map_diagonal_matrix);
   mappings.add("aten.diag.default", map_diag);
+  mappings.add("aten.diagflat.default", map_flat_diagonal);
 }
 
 }  // namespace onnxkit::pt2

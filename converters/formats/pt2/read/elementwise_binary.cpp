@@ -129,7 +129,7 @@ void map_logical_xor(Call& call) { map_logical(call, "Xor"); }
 
 void map_bitwise(Call& call, std::string_view op, std::string_view of_booleans) {
   const Operands x = operands_of(call);
-  call.result(call.onnx.emit(x.type == ElementType::boolean ? of_booleans : op, {x.a, x.b}));
+  call.result(as_declared(call, call.onnx.emit(x.type == ElementType::boolean ? of_booleans : op, {x.a, x.b})));
 }
 
 void map_bitwise_and(Call& call) { map_bitwise(call, "BitwiseAnd", "And"); }
@@ -164,9 +164,12 @@ void register_elementwise_binary(Mappings& mappings) {
   mappings.add("aten.logical_and.default", map_logical_and);
   mappings.add("aten.logical_or.default", map_logical_or);
   mappings.add("aten.logical_xor.default", map_logical_xor);
-  mappings.add({"aten.bitwise_and.Tensor", "aten.bitwise_and.Scalar", "aten.__and__.Tensor"}, map_bitwise_and);
-  mappings.add({"aten.bitwise_or.Tensor", "aten.bitwise_or.Scalar", "aten.__or__.Tensor"}, map_bitwise_or);
-  mappings.add({"aten.bitwise_xor.Tensor", "aten.bitwise_xor.Scalar"}, map_bitwise_xor);
+  mappings.add({"aten.bitwise_and.Tensor", "aten.bitwise_and.Scalar", "aten.__and__.Tensor", "aten.__and__.Scalar"},
+               map_bitwise_and);
+  mappings.add({"aten.bitwise_or.Tensor", "aten.bitwise_or.Scalar", "aten.__or__.Tensor", "aten.__or__.Scalar"},
+               map_bitwise_or);
+  mappings.add({"aten.bitwise_xor.Tensor", "aten.bitwise_xor.Scalar", "aten.__xor__.Tensor", "aten.__xor__.Scalar"},
+               map_bitwise_xor);
 }
 
 }  // namespace onnxkit::pt2

@@ -1,6 +1,7 @@
 // Losses: element by element, then all of them, their mean or their sum.
 #include <numbers>
 
+#include "converters/formats/pt2/loss_reduction.h"
 #include "converters/formats/pt2/mappings.h"
 #include "converters/formats/pt2/promotion.h"
 
@@ -10,22 +11,14 @@ namespace {
 using foreign::Call;
 using foreign::Val;
 
-void give_reduced(Call& call, Val loss) {
-  constexpr std::int64_t none = 0, mean = 1;
-  const std::int64_t reduction = call.integer("reduction", mean);
-  if (reduction == none) return call.result(loss);
-  const std::string_view op = reduction == mean ? "ReduceMean" : "ReduceSum";
-  call.result(call.onnx.emit(op, {loss}, {{"keepdims", std::int64_t{0}}}));
-}
-
 Val error_of(Call& call) { return call.onnx.emit("Sub", {call.tensor("self"), call.tensor("target")}); }
 
 void map_mean_square(Call& call) {
   const Val d = error_of(call);
-  give_reduced(call, call.onnx.emit("Mul", {d, d}));
+  give_reduced_loss(call, call.onnx.emit("Mul", {d, d}));
 }
 
-void map_mean_absolute(Call& call) { give_reduced(call, call.onnx.emit("Abs", {error_of(call)})); }
+void map_mean_absolute(Call& call) { give_reduced_loss(call, call.onnx.emit("Abs", {error_of(call)})); }
 
 /// A parabola up to `bound`, a line from there on; the smooth form is divided by the bound.
 template <bool is_smooth>
@@ -34,15 +27,15 @@ void map_huber(Call& call) {
   const Val size = onnx.emit("Abs", {error_of(call)});
   const ElementType type = onnx.elem(size);
   const double bound = call.real(is_smooth ? "beta" : "delta", 1);
-  if (is_smooth && bound == 0) return give_reduced(call, size);
+  if (is_smooth && bound == 0) return give_reduced_loss(call, size);
   const Val half = onnx.scalar(type, is_smooth ? 0.5 / bound : 0.5), slope = onnx.scalar(type, is_smooth ? 1 : bound);
   const Val square = onnx.emit("Mul", {onnx.emit("Mul", {size, size}), half});
   const Val line = onnx.emit("Mul", {slope, onnx.emit("Sub", {size, onnx.scalar(type, 0.5 * bound)})});
-  give_reduced(call, onnx.emit("Where", {onnx.emit("Less", {size, onnx.scalar(type, bound)}), square, line}));
+  give_reduced_loss(call, onnx.emit("Where", {onnx.emit("Less", {size, onnx.scalar(type, bound)}), square, line}));
 }
 
 void give_weighted(Call& call, Val loss) {
-  give_reduced(call, call.has("weight") ? call.onnx.emit("Mul", {loss, call.tensor("weight")}) : loss);
+  give_reduced_loss(call, call.has("weight") ? call.onnx.emit("Mul", {loss, call.tensor("weight")}) : loss);
 }
 
 /// Logarithms are -100 at least.
@@ -73,7 +66,7 @@ void map_cross_entropy_of_logits(Call& call) {
 void map_soft_margin(Call& call) {
   auto& onnx = call.onnx;
   const Val product = onnx.emit("Mul", {call.tensor("self"), call.tensor("target")});
-  give_reduced(call, onnx.emit("Softplus", {onnx.emit("Neg", {product})}));
+  give_reduced_loss(call, onnx.emit("Softplus", {onnx.emit("Neg", {product})}));
 }
 
 /// target (log target - x); where the target is 0 nothing is lost.
@@ -81,11 +74,11 @@ void map_divergence(Call& call) {
   auto& onnx = call.onnx;
   const Val x = call.tensor("self"), target = call.tensor("target");
   if (call.flag("log_target", false))
-    return give_reduced(call, onnx.emit("Mul", {onnx.emit("Exp", {target}), onnx.emit("Sub", {target, x})}));
+    return give_reduced_loss(call, onnx.emit("Mul", {onnx.emit("Exp", {target}), onnx.emit("Sub", {target, x})}));
   const Val zero = onnx.scalar(onnx.elem(target), 0);
   const Val own = onnx.emit("Mul", {target, onnx.emit("Log", {target})});
   const Val entropy = onnx.emit("Where", {onnx.emit("Equal", {target, zero}), zero, own});
-  give_reduced(call, onnx.emit("Sub", {entropy, onnx.emit("Mul", {target, x})}));
+  give_reduced_loss(call, onnx.emit("Sub", {entropy, onnx.emit("Mul", {target, x})}));
 }
 
 /// exp(x) - target x, or x - target log(x + eps); the full loss has Stirling's approximation of log(target!) where that is above 0.
@@ -111,7 +104,7 @@ void map_poisson(Call& call) {
     const Val added = onnx.emit("Where", {is_small, onnx.scalar(type, 0), onnx.emit("Add", {own, root})});
     loss = onnx.emit("Add", {loss, added});
   }
-  give_reduced(call, loss);
+  give_reduced_loss(call, loss);
 }
 
 }  // namespace

@@ -70,10 +70,39 @@ void map_own_batch_norm(Call& call) {
   call.results(results);
 }
 
+/// What the native forms return outside of training: statistics that are empty, and the running ones as they are.
+std::vector<Val> with_statistics(Call& call, Val x, Val normal) {
+  auto& onnx = call.onnx;
+  std::vector<Val> results = {normal};
+  for (std::size_t i = 1; i < std::min<std::size_t>(call.node.outputs.size(), 3); ++i) {
+    const ElementType declared = call.declared_elem(i);
+    const Val zero = onnx.scalar(declared == ElementType::undefined ? onnx.elem(x) : declared, 0);
+    results.push_back(onnx.emit("Expand", {zero, onnx.integers({0})}));
+  }
+  if (call.node.outputs.size() > 3)
+    results.insert(results.end(), {call.tensor("running_mean"), call.tensor("running_var")});
+  return results;
+}
+
+void map_batch_norm(Call& call) {
+  auto& onnx = call.onnx;
+  const Val x = call.tensor("input");
+  if (!call.has("running_mean") && !call.has("running_var")) return map_own_batch_norm(call);
+  if (call.flag("training", false) || !call.has("running_mean"))
+    return call.refuse("batch normalization in training has no counterpart",
+                       "call eval() on the module before exporting it, or run_decompositions() on the program");
+  const Val scale = channel_parameter(call, "weight", x, 1), bias = channel_parameter(call, "bias", x, 0);
+  const auto epsilon = static_cast<float>(call.real("eps", 1e-5));
+  const Val normal =
+      onnx.emit("BatchNormalization", {x, scale, bias, call.tensor("running_mean"), call.tensor("running_var")},
+                {{"epsilon", epsilon}});
+  call.results(with_statistics(call, x, normal));
+}
+
 /// In training: the running statistics take in a share of the batch's, of the variance as an estimate without bias.
 void map_training_batch_norm(Call& call) {
   auto& onnx = call.onnx;
-  if (!call.flag("training", true)) return call.refuse("its statistics are not those of the batch");
+  if (!call.flag("training", true)) return map_batch_norm(call);
   const Val x = call.tensor("input");
   const auto found = statistics_of(call, x);
   if (!found) return;
@@ -90,24 +119,6 @@ void map_training_batch_norm(Call& call) {
   };
   call.results({found->normal, mean, onnx.reshape(onnx.emit("Reciprocal", {found->deviation}), {-1}),
                 mixed("running_mean", mean), mixed("running_var", estimate)});
-}
-
-void map_batch_norm(Call& call) {
-  auto& onnx = call.onnx;
-  const Val x = call.tensor("input");
-  if (!call.has("running_mean") && !call.has("running_var")) return map_own_batch_norm(call);
-  if (call.flag("training", false) || !call.has("running_mean"))
-    return call.refuse("batch normalization in training has no counterpart",
-                       "call eval() on the module before exporting it, or run_decompositions() on the program");
-  const Val scale = channel_parameter(call, "weight", x, 1), bias = channel_parameter(call, "bias", x, 0);
-  const auto epsilon = static_cast<float>(call.real("eps", 1e-5));
-  const Val normal =
-      onnx.emit("BatchNormalization", {x, scale, bias, call.tensor("running_mean"), call.tensor("running_var")},
-                {{"epsilon", epsilon}});
-  // The statistics that the native forms return are empty outside of training.
-  std::vector<Val> results(call.node.outputs.size());
-  results.front() = normal;
-  call.results(results);
 }
 
 void map_layer_norm(Call& call) {
@@ -180,7 +191,8 @@ void map_rms_norm(Call& call) {
 void register_normalization(Mappings& mappings);
 void register_normalization(Mappings& mappings) {
   mappings.add({"aten.batch_norm.default", "aten._native_batch_norm_legit_no_training.default",
-                "aten._native_batch_norm_legit.no_stats"},
+                "aten._native_batch_norm_legit.no_stats", "aten._native_batch_norm_legit.default",
+                "aten.native_batch_norm.default"},
                map_batch_norm);
   mappings.add("aten._native_batch_norm_legit_functional.default", map_training_batch_norm);
   mappings.add({"aten.layer_norm.default", "aten.native_layer_norm.default"}, map_layer_norm);

@@ -257,7 +257,7 @@ void map_adaptive_max_pool(Call& call) {
 
 void register_pooling(Mappings& mappings);
 void register_pooling(Mappings& mappings) {
-  mappings.add({"aten.max_pool1d.default"}, map_max_pool<1>);
+  mappings.add({"aten.max_pool1d.default", "aten.max_pool1d_with_indices.default"}, map_max_pool<1>);
   mappings.add({"aten.max_pool2d.default", "aten.max_pool2d_with_indices.default"}, map_max_pool<2>);
   mappings.add({"aten.max_pool3d.default", "aten.max_pool3d_with_indices.default"}, map_max_pool<3>);
   mappings.add("aten.avg_pool1d.default", map_average_pool<1>);

@@ -120,6 +120,25 @@ void map_flip_axis(Call& call) {
   call.result(part_of(call, x, axis, -1, std::numeric_limits<std::int64_t>::min(), -1));
 }
 
+/// Quarter turns in the plane of two axes, from the first towards the second.
+void map_quarter_turns(Call& call) {
+  Val x = call.tensor("self");
+  const std::size_t rank = call.rank(x);
+  const std::vector<std::int64_t> plane = call.has("dims") ? call.axes("dims", rank) : std::vector<std::int64_t>{0, 1};
+  if (call.refused() || plane.size() != 2 || plane[0] == plane[1] || rank < 2)
+    return call.refuse("a plane has two axes");
+  const auto flipped = [&](Val value, std::int64_t axis) {
+    return part_of(call, value, axis, -1, std::numeric_limits<std::int64_t>::min(), -1);
+  };
+  const std::int64_t turns = ((call.integer("k", 1) % 4) + 4) % 4;
+  if (turns == 0) return call.result(x);
+  if (turns == 2) return call.result(flipped(flipped(x, plane[0]), plane[1]));
+  std::vector<std::int64_t> order;
+  for (std::size_t axis = 0; axis < rank; ++axis) order.push_back(static_cast<std::int64_t>(axis));
+  std::swap(order[static_cast<std::size_t>(plane[0])], order[static_cast<std::size_t>(plane[1])]);
+  call.result(call.onnx.transpose(flipped(x, plane[turns == 1 ? 1 : 0]), order));
+}
+
 /// Differences of neighbours, n times.
 void map_difference(Call& call) {
   auto& onnx = call.onnx;
@@ -202,6 +221,7 @@ void register_rearrange(Mappings& mappings) {
   mappings.add("aten.fliplr.default", map_flip_axis<1>);
   mappings.add({"aten.pixel_unshuffle.default"}, map_pixel_unshuffle);
   mappings.add({"aten.channel_shuffle.default", "aten.native_channel_shuffle.default"}, map_channel_shuffle);
+  mappings.add("aten.rot90.default", map_quarter_turns);
   mappings.add("aten.diff.default", map_difference);
   mappings.add("aten.pixel_shuffle.default", map_pixel_shuffle);
   mappings.add("aten._weight_norm.default", map_weight_norm);

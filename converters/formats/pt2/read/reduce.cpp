@@ -1,9 +1,5 @@
 // Reductions.
-#include <algorithm>
-#include <cmath>
-
 #include "converters/formats/pt2/mappings.h"
-#include "converters/formats/pt2/promotion.h"
 
 namespace onnxkit::pt2 {
 namespace {
@@ -40,6 +36,27 @@ void map_sum(Call& call) {
   // Sums of integers and booleans are int64.
   if (!call.has("dtype") && !is_floating(type)) r.x = call.onnx.cast(r.x, ElementType::int64);
   call.result(reduced(call, "ReduceSum", r));
+}
+
+/// Sums along the axes that a smaller shape has not, or has with one element: what broadcasting would repeat.
+void map_sum_to_size(Call& call) {
+  auto& onnx = call.onnx;
+  Val x = call.tensor("self");
+  const ElementType type = onnx.elem(x);
+  const std::vector<std::int64_t> wanted = call.integers("size");
+  const auto rank = static_cast<std::int64_t>(call.rank(x));
+  const std::int64_t more = rank - static_cast<std::int64_t>(wanted.size());
+  if (more < 0) return call.refuse("the sum has no more axes than the tensor");
+  std::vector<std::int64_t> axes, dropped;
+  for (std::int64_t axis = 0; axis < rank; ++axis) {
+    const bool shrinks = axis >= more && wanted[static_cast<std::size_t>(axis - more)] == 1;
+    if (axis < more || (shrinks && onnx.size(x, static_cast<std::size_t>(axis)) != 1)) axes.push_back(axis);
+    if (axis < more) dropped.push_back(axis);
+  }
+  if (axes.empty()) return call.result(x);
+  if (!is_floating(type)) x = onnx.cast(x, ElementType::int64);
+  const Val sum = onnx.emit("ReduceSum", {x, onnx.integers(axes)}, {{"keepdims", std::int64_t{1}}});
+  call.result(dropped.empty() ? sum : onnx.squeeze(sum, dropped));
 }
 
 void map_mean(Call& call) { call.result(reduced(call, "ReduceMean", reduction_of(call))); }
@@ -124,69 +141,6 @@ void map_variance_and_mean(Call& call) {
 
 void map_log_sum_exp(Call& call) { call.result(reduced(call, "ReduceLogSumExp", reduction_of(call))); }
 
-/// Norms of vectors: of order 1, 2 and infinity, and general ones.
-Val vector_norm(Call& call, Reduction r, double order) {
-  auto& onnx = call.onnx;
-  if (call.rank(r.x) == 0 && order != 0) return onnx.emit("Abs", {r.x});
-  if (order == 2) return reduced(call, "ReduceL2", r);
-  if (order == 1) return reduced(call, "ReduceL1", r);
-  r.x = onnx.emit("Abs", {r.x});
-  if (std::isinf(order)) return reduced(call, order > 0 ? "ReduceMax" : "ReduceMin", r);
-  const ElementType type = onnx.elem(r.x);
-  if (order == 0) {
-    const Val differs = onnx.emit("Not", {onnx.emit("Equal", {r.x, onnx.scalar(type, 0)})});
-    r.x = onnx.cast(differs, type);
-    return reduced(call, "ReduceSum", r);
-  }
-  r.x = onnx.emit("Pow", {r.x, onnx.scalar(type, order)});
-  return onnx.emit("Pow", {reduced(call, "ReduceSum", r), onnx.scalar(type, 1 / order)});
-}
-
-void map_vector_norm(Call& call) {
-  call.result(vector_norm(call, reduction_of(call), call.real(call.has("p") ? "p" : "ord", 2)));
-}
-
-/// The norm of x1 - x2 + eps over the last axis.
-void map_pairwise_distance(Call& call) {
-  auto& onnx = call.onnx;
-  const Operands pair = operands_of(call, "x1", "x2");
-  if (!is_floating(pair.type)) return call.refuse("a distance between integers");
-  const Val difference = onnx.emit("Sub", {pair.a, pair.b});
-  Reduction r;
-  r.x = onnx.emit("Add", {difference, onnx.scalar(pair.type, call.real("eps", 1e-6))});
-  if (call.rank(r.x) == 0) return call.refuse("a distance between numbers");
-  r.axis_list = {static_cast<std::int64_t>(call.rank(r.x)) - 1};
-  r.axes = onnx.integers(r.axis_list);
-  r.keeps = call.flag("keepdim", false) ? 1 : 0;
-  call.result(vector_norm(call, r, call.real("p", 2)));
-}
-
-/// The sum of the products of both, each over its norm, which is `eps` at least.
-void map_cosine_similarity(Call& call) {
-  auto& onnx = call.onnx;
-  const Operands pair = operands_of(call, "x1", "x2");
-  if (!is_floating(pair.type)) return call.refuse("a similarity of integers");
-  const Val shape = onnx.emit("Shape", {onnx.emit("Mul", {pair.a, pair.b})});
-  const std::size_t rank = std::max(call.rank(pair.a), call.rank(pair.b));
-  if (rank == 0) return call.refuse("a similarity of numbers");
-  const std::int64_t axis = call.axis("dim", 1, rank);
-  const auto size_along = [&](Val x) -> std::optional<std::int64_t> {
-    const std::int64_t own = axis - static_cast<std::int64_t>(rank - call.rank(x));
-    return own < 0 ? std::nullopt : onnx.size(x, static_cast<std::size_t>(own));
-  };
-  const auto size_a = size_along(pair.a), size_b = size_along(pair.b);
-  const bool is_broadcast = !size_a || size_a != size_b;
-  const Val axes = onnx.integers({axis}), least = onnx.scalar(pair.type, call.real("eps", 1e-8));
-  const auto unit = [&](Val x) {
-    // The norm is that of all elements along the axis, those of broadcasting among them.
-    if (is_broadcast || call.rank(x) != rank) x = onnx.emit("Expand", {x, shape});
-    const Val norm = onnx.emit("ReduceL2", {x, axes}, {{"keepdims", std::int64_t{1}}});
-    return onnx.emit("Div", {x, onnx.emit("Max", {norm, least})});
-  };
-  const Val product = onnx.emit("Mul", {unit(pair.a), unit(pair.b)});
-  call.result(onnx.emit("ReduceSum", {product, axes}, {{"keepdims", std::int64_t{0}}}));
-}
-
 void map_deviation_and_mean(Call& call) {
   const Spread spread = spread_of(call);
   call.results({call.onnx.emit("Sqrt", {spread.variance}), spread.mean});
@@ -234,6 +188,7 @@ void map_cumulative_sum(Call& call) {
 void register_reduce(Mappings& mappings);
 void register_reduce(Mappings& mappings) {
   mappings.add({"aten.sum.default", "aten.sum.dim_IntList"}, map_sum);
+  mappings.add("aten.sum_to_size.default", map_sum_to_size);
   mappings.add({"aten.mean.default", "aten.mean.dim"}, map_mean);
   mappings.add({"aten.prod.default", "aten.prod.dim_int"}, map_product);
   mappings.add("aten.amax.default", map_amax);
@@ -253,9 +208,6 @@ void register_reduce(Mappings& mappings) {
   mappings.add("aten.nansum.default", map_without_nan<false>);
   mappings.add("aten.nanmean.default", map_without_nan<true>);
   mappings.add("aten.logsumexp.default", map_log_sum_exp);
-  mappings.add({"aten.linalg_vector_norm.default", "aten.norm.ScalarOpt_dim", "aten.norm.Scalar"}, map_vector_norm);
-  mappings.add("aten.pairwise_distance.default", map_pairwise_distance);
-  mappings.add("aten.cosine_similarity.default", map_cosine_similarity);
   mappings.add("aten.cumsum.default", map_cumulative_sum);
 }
 

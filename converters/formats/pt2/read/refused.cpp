@@ -13,6 +13,16 @@ void register_refused(Mappings& mappings) {
       {.reason = "it draws random numbers",
        .help = "draw them outside of the model, and give them to it as an input",
        .is_free_of_effects = true});
+  mappings.refuse({"aten.nuclear_norm.default", "aten.nuclear_norm.dim"},
+                  {.reason = "norms by singular values have no counterpart in ONNX"});
+  mappings.refuse({"aten.ctc_loss.IntList", "aten.ctc_loss.Tensor", "aten._ctc_loss.default", "aten._ctc_loss.Tensor"},
+                  {.reason = "sums over all alignments of sequences have no counterpart in ONNX"});
+  mappings.refuse({"aten._batch_norm_with_update.default"},
+                  {.reason = "batch normalization in training has no counterpart",
+                   .help = "call eval() on the module before exporting it"});
+  // Exporters check the places of parts whose sizes are not known.
+  mappings.refuse({"aten.sym_storage_offset.default"},
+                  {.reason = "where a tensor lies in memory has no counterpart", .is_free_of_effects = true});
 }
 
 }  // namespace onnxkit::pt2
