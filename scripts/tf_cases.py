@@ -150,6 +150,35 @@ case("unique", lambda x: tf.unique(x), ([9], I, 0, 4))
 case("uniquewithcounts", lambda x: tf.unique_with_counts(x), ([9], I, 0, 4))
 case("where", lambda c: tf.where(c), FLAGS)
 
+quant = tf.quantization
+WIDE = ([3, 20], F, -8, 8)
+case("fake_quant_args", lambda x: [quant.fake_quant_with_min_max_args(x), quant.fake_quant_with_min_max_args(x, -1.3, 2.9, 4), quant.fake_quant_with_min_max_args(
+    x, -4.1, 3.7, 8, True), quant.fake_quant_with_min_max_args(x, 0.7, 2.9, 8), quant.fake_quant_with_min_max_args(x, -7, -2.1, 3), quant.fake_quant_with_min_max_args(x, -5, 5, 16)], WIDE)
+case("fake_quant_vars", lambda x: [quant.fake_quant_with_min_max_vars(x, tf.constant(-2.2), tf.constant(5.1), bits, narrow) for bits in (8, 5) for narrow in (False, True)], WIDE)
+case("fake_quant_channels", lambda x: [quant.fake_quant_with_min_max_vars_per_channel(x, tf.constant([-2.2, -4, 0]), tf.constant([5.1, 1, 3.3]), bits, narrow)
+                                       for bits in (8, 5) for narrow in (False, True)], ([2, 7, 3], F, -6, 6))
+image = tf.image
+BOXES = ([6, 4], F, 0, 1)
+SCORES = ([6], F, 0, 1)
+for pads in (False, True):
+    case(f"nonmaxsuppressionv4_{pads}".lower(), lambda b, s, p=pads: raw.NonMaxSuppressionV4(boxes=b, scores=s, max_output_size=4, iou_threshold=0.2, score_threshold=0.3,
+                                                                                            pad_to_max_output_size=p), BOXES, SCORES)
+    case(f"nonmaxsuppressionv5_{pads}".lower(), lambda b, s, p=pads: raw.NonMaxSuppressionV5(boxes=b, scores=s, max_output_size=5, iou_threshold=0.2, score_threshold=0.3,
+                                                                                            soft_nms_sigma=0.0, pad_to_max_output_size=p), BOXES, SCORES)
+case("cropandresize", lambda x, b, i: image.crop_and_resize(x, b, i, [5, 4]), ([2, 7, 6, 3], F), ([4, 4], F, -0.2, 1.2), ([4], I, 0, 2))
+case("cropandresize_nearest", lambda x, b, i: image.crop_and_resize(x, b, i, [5, 4], "nearest", 1.5), ([2, 7, 6, 3], F), ([4, 4], F, -0.2, 1.2), ([4], I, 0, 2))
+case("cropandresize_one", lambda x, b, i: image.crop_and_resize(x, b, i, [1, 3]), ([None, 7, 6, 3], F), ([4, 4], F, 0, 1), ([4], I, 0, 2))
+for name in ("sum", "prod", "max", "min"):
+    case("unsortedsegment" + name, lambda x, i, f=getattr(tf.math, "unsorted_segment_" + name): f(x, i, 5), ([6, 3], F), ([6], I, -1, 4))
+case("unsortedsegmentsum_integers", lambda x, i: tf.math.unsorted_segment_sum(x, i, 4), ([2, 3, 2], I, -5, 5), ([2, 3], I, 0, 4))
+case("unsortedsegmentmax_integers", lambda x, i: tf.math.unsorted_segment_max(x, i, 4), ([6], I, -5, 5), ([6], I, 0, 3))
+case("cross_entropy", lambda x, i: [*raw.SparseSoftmaxCrossEntropyWithLogits(features=x, labels=i), *raw.SoftmaxCrossEntropyWithLogits(
+    features=x, labels=tf.one_hot(i, 5) * 0.7 + 0.06)], ([3, 5], F), ([3], I, 0, 5))
+case("matrixdiag", lambda x: [tf.linalg.diag(x), tf.linalg.diag(x, padding_value=2.5), raw.MatrixDiag(diagonal=x), raw.MatrixDiagV2(
+    diagonal=x, k=0, num_rows=-1, num_cols=-1, padding_value=0)], OPEN_VECTOR)
+case("matrixdiagpart", lambda x: [tf.linalg.diag_part(x), raw.MatrixDiagPart(input=x), raw.MatrixDiagPartV2(input=x, k=0, padding_value=0), tf.linalg.diag_part(x[0, 0]),
+                                  tf.linalg.trace(x[..., :4])], ([2, 3, 4, 5], F))
+case("matrixsetdiag", lambda x, d: [tf.linalg.set_diag(x, d), raw.MatrixSetDiag(input=x, diagonal=d), raw.MatrixSetDiagV2(input=x, diagonal=d, k=0)], ([2, 4, 5], F), ([2, 4], F))
 PLANES = ([2, 4, 6], F)
 
 

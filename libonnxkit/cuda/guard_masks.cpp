@@ -156,6 +156,7 @@ class Guard {
     auto parameters =
         std::make_shared<plan::AttentionParameters>(static_cast<const plan::AttentionParameters&>(*step.parameters));
     parameters->leaves_blind = true;
+    const auto of_blind = parameters->blind;
     step.parameters = std::move(parameters);
     step.inputs[3] = plan::broadcast_to(guarded.mask, scores);
     const View to = step.outputs[0];
@@ -164,7 +165,7 @@ class Guard {
     Expression seen;
     const auto number = seen.input(0, Lane::f32);
     const auto blind = seen.apply(Operation::equal, seen.input(1, Lane::f32), seen.constant(Lane::f32, minus_infinity));
-    seen.apply(Operation::select, blind, seen.constant(Lane::f32, parameters->blind), number);
+    seen.apply(Operation::select, blind, seen.constant(Lane::f32, of_blind), number);
     steps.push_back(map_of(std::move(seen), {to, plan::broadcast_to(*guarded.greatest, to.dims)}, to, step));
   }
 

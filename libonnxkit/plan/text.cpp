@@ -153,8 +153,10 @@ std::string AttentionParameters::text() const {
   if (is_causal) text += ", causal";
   if (is_causal && causal_offset != 0) text += fmt::format(" behind {}", causal_offset);
   if (mask_replaces) text += ", the mask replaces scores";
-  if (std::isnan(blind)) text += ", NaN for queries without keys";
-  if (leaves_blind) text += ", any result for queries without keys";
+  if (leaves_blind)
+    text += ", any result for queries without keys";
+  else if (std::isnan(blind))
+    text += ", NaN for queries without keys";
   return text;
 }
 

@@ -65,6 +65,14 @@ class IntegerProductSearch {
     return affine;
   }
 
+  /// The image; without one the reason, where the value comes from integers all the same.
+  std::optional<Affine> image_or_miss(std::size_t at, ir::ValueId id) {
+    auto image = image_of(id);
+    if (!image && subject_.writer(id, "DequantizeLinear"))
+      rewriting_.miss(at, "what is multiplied is not of integers of 8 bits with one constant scale");
+    return image;
+  }
+
   /// Constant weights of 8 bits around zero, with one scale or one for each filter on this axis.
   std::optional<Affine> weights_of(ir::ValueId id, std::int64_t axis) const {
     auto affine = dequantized(id);
@@ -213,7 +221,7 @@ class IntegerProductSearch {
   }
 
   void match_convolution(std::size_t at, const ir::Node& convolution, const Quantizer& quantizer) {
-    const auto x = image_of(convolution.inputs[0]);
+    const auto x = image_or_miss(at, convolution.inputs[0]);
     if (!x) return;
     const auto weights = weights_of(convolution.inputs[1], 0);
     if (!weights) return rewriting_.miss(at, "the weights are not constant integers of 8 bits around zero");
@@ -237,7 +245,7 @@ class IntegerProductSearch {
   }
 
   void match_product(std::size_t at, const ir::Node& product, const Quantizer& quantizer) {
-    const auto a = image_of(product.inputs[0]);
+    const auto a = image_or_miss(at, product.inputs[0]);
     if (!a) return;
     const checker::Shape* const shape = subject_.shape(a->stored);
     const auto b_dims = subject_.dims(product.inputs[1]);
@@ -279,7 +287,7 @@ class IntegerProductSearch {
   void match_float(std::size_t at) {
     const ir::Node& root = subject_.graph().nodes[at];
     const bool is_gemm = Subject::is_op(root, "Gemm");
-    const auto a = image_of(root.inputs[0]);
+    const auto a = image_or_miss(at, root.inputs[0]);
     const auto b_dims = subject_.dims(root.inputs[1]);
     if (!a || !b_dims || b_dims->size() != 2) return;
     const bool is_turned = is_gemm && integer_of(root, "transB", 0) != 0;

@@ -37,23 +37,6 @@ void map_batch_to_space(Call& call) {
   call.result(foreign::batch_to_space(call, call.tensor("input"), call.tensor("block_shape"), call.tensor("crops")));
 }
 
-/// ONNX's operator is for several batches and classes, and gives a row of batch, class and box.
-void map_non_max_suppression(Call& call) {
-  auto& onnx = call.onnx;
-  const Val boxes = onnx.unsqueeze(call.tensor("boxes"), {0}), scores = onnx.unsqueeze(call.tensor("scores"), {0, 1});
-  constexpr double usual_overlap = 0.5;
-  const auto bound = [&](std::string_view name, double fallback) {
-    const Val given = call.number(name, ElementType::float32, fallback);
-    return onnx.reshape(given, {1});
-  };
-  std::vector<Val> inputs = {boxes, scores, as_sizes(call, "max_output_size"), bound("iou_threshold", usual_overlap)};
-  if (call.has("score_threshold")) inputs.push_back(bound("score_threshold", 0));
-  const Val rows = onnx.emit("NonMaxSuppression", inputs);
-  const Val column =
-      onnx.emit("Gather", {rows, onnx.scalar_integer(ElementType::int64, 2)}, {{"axis", std::int64_t{1}}});
-  call.result(onnx.cast(column, ElementType::int32));
-}
-
 }  // namespace
 
 void register_space(Mappings& mappings);
@@ -63,10 +46,6 @@ void register_space(Mappings& mappings) {
   mappings.add("SpaceToDepth", {"input"}, map_space_to_depth);
   mappings.add("SpaceToBatchND", {"input", "block_shape", "paddings"}, map_space_to_batch);
   mappings.add("BatchToSpaceND", {"input", "block_shape", "crops"}, map_batch_to_space);
-  mappings.add("NonMaxSuppression", {"boxes", "scores", "max_output_size"}, map_non_max_suppression);
-  mappings.add("NonMaxSuppressionV2", {"boxes", "scores", "max_output_size", "iou_threshold"}, map_non_max_suppression);
-  mappings.add("NonMaxSuppressionV3", {"boxes", "scores", "max_output_size", "iou_threshold", "score_threshold"},
-               map_non_max_suppression);
 }
 
 }  // namespace onnxkit::saved_model
