@@ -1,6 +1,7 @@
 // Views that address the elements of a tensor's storage by strides.
 #include <algorithm>
 #include <numeric>
+#include <set>
 
 #include "converters/formats/pt2/mappings.h"
 
@@ -100,11 +101,40 @@ void map_as_strided(Call& call) {
   call.result(onnx.emit("Reshape", {taken, sizes}));
 }
 
+/// A tensor with those elements replaced that a view with these strides reads.
+void map_as_strided_scatter(Call& call) {
+  auto& onnx = call.onnx;
+  const Val x = call.tensor("self");
+  const foreign::TensorType* const type = call.declared_type("self");
+  const auto order = type ? storage_order(*type) : std::nullopt;
+  const auto count = onnx.element_count(x);
+  const std::vector<std::int64_t> sizes = call.integers("size"), strides = call.integers("stride");
+  if (!order || !count || order->size() != call.rank(x) || sizes.size() != strides.size())
+    return call.refuse("the strides of the tensor leave gaps or are not constant");
+  std::int64_t offset = 0;
+  if (__builtin_sub_overflow(call.integer("storage_offset", type->storage_offset), type->storage_offset, &offset))
+    return call.refuse("the view begins outside of the storage");
+  const auto places = places_of(sizes, strides, offset);
+  if (!places) return call.refuse("the sizes are too large");
+  const std::set<std::int64_t> apart(places->begin(), places->end());
+  if (apart.size() != places->size()) return call.refuse("elements of the view overlap");
+  if (!apart.empty() && (*apart.begin() < 0 || *apart.rbegin() >= *count))
+    return call.refuse("the view has elements of the storage that are none of the tensor");
+  const Val stored = onnx.transpose(x, *order);
+  const Val source = onnx.reshape(onnx.cast(call.tensor("src"), onnx.elem(x)), {-1});
+  const Val written = onnx.emit("ScatterElements", {onnx.reshape(stored, {-1}), onnx.integers(*places), source});
+  std::vector<std::int64_t> back(order->size());
+  for (std::size_t i = 0; i < order->size(); ++i)
+    back[static_cast<std::size_t>((*order)[i])] = static_cast<std::int64_t>(i);
+  call.result(onnx.transpose(onnx.emit("Reshape", {written, onnx.emit("Shape", {stored})}), back));
+}
+
 }  // namespace
 
 void register_as_strided(Mappings& mappings);
 void register_as_strided(Mappings& mappings) {
   mappings.add({"aten.as_strided.default", "aten.as_strided_copy.default"}, map_as_strided);
+  mappings.add("aten.as_strided_scatter.default", map_as_strided_scatter);
 }
 
 }  // namespace onnxkit::pt2

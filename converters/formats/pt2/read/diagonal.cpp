@@ -101,11 +101,40 @@ void map_flat_diagonal(Call& call) {
   call.result(embedded(call, call.onnx.reshape(call.tensor("self"), {-1}), call.integer("offset", 0)));
 }
 
+/// The places of a diagonal: rows [count, 2] of coordinates.
+Val places_of_diagonal(Call& call, Val source, std::int64_t offset) {
+  auto& onnx = call.onnx;
+  const std::int64_t below = std::max<std::int64_t>(0, -offset), right = std::max<std::int64_t>(0, offset);
+  const Val zero = onnx.scalar_integer(ElementType::int64, 0), one = onnx.scalar_integer(ElementType::int64, 1);
+  const Val count = onnx.squeeze(onnx.size_of(source, static_cast<std::int64_t>(call.rank(source)) - 1), {0});
+  const Val steps = onnx.unsqueeze(onnx.emit("Range", {zero, count, one}), {1});
+  return onnx.emit("Add", {steps, onnx.integers({below, right})});
+}
+
+/// A tensor with the diagonal of two axes replaced.
+void map_diagonal_scatter(Call& call) {
+  auto& onnx = call.onnx;
+  const Val x = call.tensor("self"), source = onnx.cast(call.tensor("src"), onnx.elem(x));
+  const auto rank = static_cast<std::int64_t>(call.rank(x));
+  const std::int64_t first = call.axis("dim1", 0, call.rank(x)), second = call.axis("dim2", 1, call.rank(x));
+  if (rank < 2 || first == second || call.rank(source) + 1 != call.rank(x))
+    return call.refuse("the diagonal of what has fewer than two axes");
+  std::vector<std::int64_t> order = {first, second}, of_source = {rank - 2}, back(static_cast<std::size_t>(rank));
+  for (std::int64_t axis = 0; axis < rank; ++axis)
+    if (axis != first && axis != second) order.push_back(axis);
+  for (std::int64_t axis = 0; axis < rank - 2; ++axis) of_source.push_back(axis);
+  for (std::int64_t i = 0; i < rank; ++i) back[static_cast<std::size_t>(order[static_cast<std::size_t>(i)])] = i;
+  const Val places = places_of_diagonal(call, source, call.integer("offset", 0));
+  const Val written = onnx.emit("ScatterND", {onnx.transpose(x, order), places, onnx.transpose(source, of_source)});
+  call.result(onnx.transpose(written, back));
+}
+
 }  // namespace
 
 void register_diagonal(Mappings& mappings);
 void register_diagonal(Mappings& mappings) {
   mappings.add({"aten.diagonal.default", "aten.diagonal_copy.default", "aten.linalg_diagonal.default"}, map_diagonal);
+  mappings.add("aten.diagonal_scatter.default", map_diagonal_scatter);
   mappings.add("aten.trace.default", map_trace);
   mappings.add("aten.diag_embed.default", map_diagonal_matrix);
   mappings.add("aten.diag.default", map_diag);

@@ -108,6 +108,20 @@ void map_add_product(Call& call) {
   call.result(onnx.emit("Add", {x, product}));
 }
 
+/// The larger or the smaller of both; of NaN and a number the number.
+void map_extreme_of_numbers(Call& call, std::string_view op) {
+  auto& onnx = call.onnx;
+  const Operands x = operands_of(call);
+  if (x.type == ElementType::boolean) return call.result(onnx.emit(op == "Max" ? "Or" : "And", {x.a, x.b}));
+  const Val extreme = onnx.emit(op, {x.a, x.b});
+  if (!is_floating(x.type)) return call.result(extreme);
+  const Val unless_b = onnx.emit("Where", {onnx.emit("IsNaN", {x.b}), x.a, extreme});
+  call.result(onnx.emit("Where", {onnx.emit("IsNaN", {x.a}), x.b, unless_b}));
+}
+
+void map_fmax(Call& call) { map_extreme_of_numbers(call, "Max"); }
+void map_fmin(Call& call) { map_extreme_of_numbers(call, "Min"); }
+
 void map_isfinite(Call& call) {
   auto& onnx = call.onnx;
   const Val x = floating_operand(call);
@@ -224,6 +238,8 @@ void register_elementwise_composite(Mappings& mappings) {
   mappings.add({"aten.lerp.Scalar", "aten.lerp.Tensor"}, map_lerp);
   mappings.add("aten.addcmul.default", map_add_product<false>);
   mappings.add("aten.addcdiv.default", map_add_product<true>);
+  mappings.add("aten.fmax.default", map_fmax);
+  mappings.add("aten.fmin.default", map_fmin);
   mappings.add("aten.isfinite.default", map_isfinite);
   mappings.add("aten.isposinf.default", map_infinite<true>);
   mappings.add("aten.isneginf.default", map_infinite<false>);

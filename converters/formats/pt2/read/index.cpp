@@ -1,4 +1,4 @@
-// Elements at positions that tensors give, and their replacement.
+// Elements at positions that tensors give, their replacement, and their order.
 #include <algorithm>
 
 #include "converters/formats/pt2/mappings.h"
@@ -9,45 +9,6 @@ namespace {
 
 using foreign::Call;
 using foreign::Val;
-
-void map_embedding(Call& call) {
-  const Val indices = call.tensor("indices");
-  call.result(call.onnx.emit("Gather", {call.tensor("weight"), indices}, {{"axis", std::int64_t{0}}}));
-}
-
-void map_index_select(Call& call) {
-  const Val x = call.tensor("self");
-  const std::int64_t axis = call.axis("dim", 0, call.rank(x));
-  call.result(call.onnx.emit("Gather", {x, call.tensor("index")}, {{"axis", axis}}));
-}
-
-void map_gather(Call& call) {
-  const Val x = call.tensor("self");
-  const std::int64_t axis = call.axis("dim", 0, call.rank(x));
-  call.result(call.onnx.emit("GatherElements", {x, call.tensor("index")}, {{"axis", axis}}));
-}
-
-void map_scatter(Call& call) {
-  auto& onnx = call.onnx;
-  const Val x = call.tensor("self"), index = call.tensor("index");
-  const std::int64_t axis = call.axis("dim", 0, call.rank(x));
-  Val source = call.has("src") ? call.tensor("src") : Val{};
-  if (!source) {
-    source = onnx.emit("Expand", {call.number("value", onnx.elem(x)), onnx.emit("Shape", {index})});
-  } else {
-    // The source may be larger than the index.
-    std::vector<std::int64_t> starts(call.rank(index), 0);
-    source = onnx.emit("Slice", {source, onnx.integers(starts), onnx.emit("Shape", {index})});
-  }
-  std::string reduction = call.node.op.find("scatter_add") != std::string_view::npos ? "add" : "none";
-  const std::string_view reduce = call.text("reduce");
-  if (reduce == "add" || reduce == "sum") reduction = "add";
-  if (reduce == "multiply" || reduce == "prod") reduction = "mul";
-  if (reduce == "amax") reduction = "max";
-  if (reduce == "amin") reduction = "min";
-  if (reduce == "mean" || !call.flag("include_self", true)) return call.refuse("this reduction of a scatter");
-  call.result(onnx.emit("ScatterElements", {x, index, source}, {{"axis", axis}, {"reduction", reduction}}));
-}
 
 /// Positions along some axes of a tensor, brought into the form that GatherND and ScatterND take.
 struct Positions {
@@ -126,30 +87,31 @@ std::vector<std::int64_t> inverse(const std::vector<std::int64_t>& order) {
   return back;
 }
 
-void map_index(Call& call) {
+Val indexed(Call& call, Val x, const Positions& positions) {
   auto& onnx = call.onnx;
-  const Val x = call.tensor("self");
-  const Positions positions = positions_of(call);
   const std::size_t rank = call.rank(x);
-  if (positions.axes.empty()) return call.result(x);
-  if (positions.axes.back() >= static_cast<std::int64_t>(rank)) return call.refuse("there are more indices than axes");
+  if (positions.axes.empty()) return x;
+  if (positions.axes.back() >= static_cast<std::int64_t>(rank)) {
+    call.refuse("there are more indices than axes");
+    return x;
+  }
   if (positions.axes.size() == 1)
-    return call.result(onnx.emit("Gather", {x, positions.indices.front()}, {{"axis", positions.axes.front()}}));
+    return onnx.emit("Gather", {x, positions.indices.front()}, {{"axis", positions.axes.front()}});
   const Val turned = onnx.transpose(x, indexed_first(positions, rank));
   const Val at = stacked(call, positions);
   const Val gathered = onnx.emit("GatherND", {turned, at});
   const auto index_rank = static_cast<std::int64_t>(call.rank(at)) - 1;
   const auto result_rank = index_rank + static_cast<std::int64_t>(rank - positions.axes.size());
   // Indexed axes that lie beside each other are replaced in their place, others by axes in front.
-  if (!positions.is_adjacent) return call.result(gathered);
-  call.result(onnx.transpose(gathered, front_to(positions.axes.front(), index_rank, result_rank)));
+  if (!positions.is_adjacent) return gathered;
+  return onnx.transpose(gathered, front_to(positions.axes.front(), index_rank, result_rank));
 }
 
+void map_index(Call& call) { call.result(indexed(call, call.tensor("self"), positions_of(call))); }
+
 /// The values take the sizes that `x[indices]` would have.
-void map_index_put(Call& call) {
+void put(Call& call, Val x, const Positions& positions, Val values, bool adds) {
   auto& onnx = call.onnx;
-  const Val x = call.tensor("self");
-  const Positions positions = positions_of(call);
   const std::size_t rank = call.rank(x);
   if (positions.axes.empty()) return call.refuse("nothing is indexed");
   if (positions.axes.back() >= static_cast<std::int64_t>(rank)) return call.refuse("there are more indices than axes");
@@ -157,7 +119,7 @@ void map_index_put(Call& call) {
   const Val at = stacked(call, positions);
   const auto index_rank = static_cast<std::int64_t>(call.rank(at)) - 1;
   const Val turned = onnx.transpose(x, order);
-  Val values = onnx.cast(call.tensor("values"), onnx.elem(x));
+  values = onnx.cast(values, onnx.elem(x));
   const auto result_rank = index_rank + static_cast<std::int64_t>(rank - positions.axes.size());
   // As x[indices] has its axes.
   const Val taken = onnx.emit("GatherND", {turned, at});
@@ -166,41 +128,47 @@ void map_index_put(Call& call) {
   const Val shape = onnx.emit("Shape", {moves ? onnx.transpose(taken, to_front) : taken});
   values = onnx.emit("Expand", {values, shape});
   if (moves) values = onnx.transpose(values, inverse(to_front));
-  const std::string reduction = call.flag("accumulate", false) ? "add" : "none";
+  const std::string reduction = adds ? "add" : "none";
   const Val scattered = onnx.emit("ScatterND", {turned, at, values}, {{"reduction", reduction}});
   call.result(onnx.transpose(scattered, inverse(order)));
 }
 
-/// With an axis in front, rows at the positions of a vector replaced, or added to.
-void replace_rows(Call& call, Val rows, const std::string& reduction) {
+void map_index_put(Call& call) {
+  put(call, call.tensor("self"), positions_of(call), call.tensor("values"), call.flag("accumulate", false));
+}
+
+/// Indices outside of the axis become the nearest inside.
+void keep_inside(Call& call, Val x, Positions& positions) {
+  auto& onnx = call.onnx;
+  for (std::size_t i = 0; i < positions.indices.size(); ++i) {
+    const Val size = onnx.squeeze(onnx.size_of(x, positions.axes[i]), {0});
+    const Val last = onnx.emit("Sub", {size, onnx.scalar_integer(ElementType::int64, 1)});
+    const Val first = onnx.emit("Neg", {size});
+    positions.indices[i] = onnx.emit("Max", {onnx.emit("Min", {positions.indices[i], last}), first});
+  }
+}
+
+/// x[indices] where the mask is true, `fill` elsewhere. Indices may be outside of x there.
+void map_masked_index(Call& call) {
   auto& onnx = call.onnx;
   const Val x = call.tensor("self");
-  const std::size_t rank = call.rank(x);
-  if (rank == 0) return call.refuse("a number has no axis");
-  const std::int64_t axis = call.axis("dim", 0, rank);
-  std::vector<std::int64_t> order;
-  for (std::size_t i = 0; i < rank; ++i) order.push_back(static_cast<std::int64_t>(i));
-  std::swap(order.front(), order[static_cast<std::size_t>(axis)]);
-  const Val turned = onnx.transpose(x, order);
-  const Val at = onnx.reshape(onnx.cast(call.tensor("index"), ElementType::int64), {-1, 1});
-  if (onnx.rank(rows) == 0) {
-    const Val taken = onnx.emit("GatherND", {turned, at});
-    rows = onnx.emit("Expand", {onnx.cast(rows, onnx.elem(x)), onnx.emit("Shape", {taken})});
-  } else {
-    rows = onnx.transpose(rows, order);
-  }
-  call.result(onnx.transpose(onnx.emit("ScatterND", {turned, at, rows}, {{"reduction", reduction}}), order));
+  Positions positions = positions_of(call);
+  if (call.refused() || onnx.element_count(x) == 0) return call.refuse("an index of nothing");
+  keep_inside(call, x, positions);
+  const Val taken = indexed(call, x, positions);
+  if (call.refused()) return;
+  call.result(onnx.emit("Where", {call.tensor("mask"), taken, call.number("fill", onnx.elem(x))}));
 }
 
-void map_index_add(Call& call) {
-  Val rows = call.tensor("source");
-  if (call.real("alpha", 1) != 1) rows = call.onnx.emit("Mul", {rows, call.number("alpha", call.onnx.elem(rows))});
-  replace_rows(call, rows, "add");
-}
-
-void map_index_copy(Call& call) { replace_rows(call, call.tensor("source"), "none"); }
-void map_index_fill(Call& call) {
-  replace_rows(call, call.number("value", call.onnx.elem(call.tensor("self"))), "none");
+/// Adds values to x at these indices where the mask is true.
+void map_masked_index_put(Call& call) {
+  auto& onnx = call.onnx;
+  const Val x = call.tensor("self"), values = call.tensor("values");
+  Positions positions = positions_of(call);
+  if (call.refused() || onnx.element_count(x) == 0) return call.refuse("an index of nothing");
+  keep_inside(call, x, positions);
+  const Val added = onnx.emit("Where", {call.tensor("mask"), values, onnx.scalar(onnx.elem(values), 0)});
+  put(call, x, positions, added, true);
 }
 
 /// The elements where the mask is true, after both are broadcast.
@@ -256,17 +224,10 @@ void map_sort(Call& call) {
 
 void register_index(Mappings& mappings);
 void register_index(Mappings& mappings) {
-  mappings.add("aten.embedding.default", map_embedding);
-  mappings.add("aten.index_select.default", map_index_select);
-  mappings.add("aten.gather.default", map_gather);
-  mappings.add({"aten.scatter.src", "aten.scatter.value", "aten.scatter.reduce", "aten.scatter.value_reduce",
-                "aten.scatter_add.default", "aten.scatter_reduce.two"},
-               map_scatter);
   mappings.add("aten.index.Tensor", map_index);
   mappings.add({"aten.index_put.default", "aten._unsafe_index_put.default"}, map_index_put);
-  mappings.add("aten.index_add.default", map_index_add);
-  mappings.add("aten.index_copy.default", map_index_copy);
-  mappings.add({"aten.index_fill.int_Scalar", "aten.index_fill.int_Tensor"}, map_index_fill);
+  mappings.add("aten._unsafe_masked_index.default", map_masked_index);
+  mappings.add("aten._unsafe_masked_index_put_accumulate.default", map_masked_index_put);
   mappings.add("aten.masked_select.default", map_masked_select);
   mappings.add({"aten.nonzero.default", "aten.argwhere.default"}, map_nonzero);
   mappings.add({"aten.where.self", "aten.where.ScalarOther", "aten.where.ScalarSelf", "aten.where.Scalar"}, map_where);

@@ -75,21 +75,25 @@ template <bool is_maximum>
 void map_extremum_with_index(Call& call) {
   const Reduction r = reduction_of(call);
   if (call.node.outputs.size() < 2) return call.result(reduced(call, is_maximum ? "ReduceMax" : "ReduceMin", r));
-  if (r.axis_list.empty()) return call.refuse("the extremum of a scalar along an axis");
+  if (call.rank(r.x) == 0) return call.results({r.x, call.onnx.scalar_integer(ElementType::int64, 0)});
   const Val at =
       call.onnx.emit(is_maximum ? "ArgMax" : "ArgMin", {r.x}, {{"axis", r.axis_list.front()}, {"keepdims", r.keeps}});
   call.results({reduced(call, is_maximum ? "ReduceMax" : "ReduceMin", r), at});
 }
 
+/// Without an axis the place is one among all elements.
 template <bool is_maximum>
 void map_arg(Call& call) {
   auto& onnx = call.onnx;
   Val x = call.tensor("self");
+  const std::size_t rank = call.rank(x);
   const std::int64_t keeps = call.flag("keepdim", false) ? 1 : 0;
-  const bool is_whole = !call.has("dim");
+  const bool is_whole = !call.has("dim") || rank == 0;
+  const std::int64_t axis = is_whole ? 0 : call.axis("dim", 0, rank);
   if (is_whole) x = onnx.reshape(x, {-1});
-  const std::int64_t axis = is_whole ? 0 : call.axis("dim", 0, call.rank(x));
-  call.result(onnx.emit(is_maximum ? "ArgMax" : "ArgMin", {x}, {{"axis", axis}, {"keepdims", is_whole ? 0 : keeps}}));
+  const Val at = onnx.emit(is_maximum ? "ArgMax" : "ArgMin", {x}, {{"axis", axis}, {"keepdims", is_whole ? 0 : keeps}});
+  const bool keeps_all = is_whole && keeps == 1 && rank > 0;
+  call.result(keeps_all ? onnx.reshape(at, std::vector<std::int64_t>(rank, 1)) : at);
 }
 
 /// Whether any, or all, are not zero.
@@ -164,7 +168,7 @@ void map_without_nan(Call& call) {
   auto& onnx = call.onnx;
   Reduction r = reduction_of(call);
   const ElementType type = onnx.elem(r.x);
-  if (!is_floating(type)) return call.refuse("integers are always numbers");
+  if (!is_floating(type)) return is_mean ? call.refuse("the mean of integers") : map_sum(call);
   const Val is_nan = onnx.emit("IsNaN", {r.x});
   const Reduction counted{onnx.cast(onnx.emit("Not", {is_nan}), type), r.axes, r.axis_list, r.keeps};
   r.x = onnx.emit("Where", {is_nan, onnx.scalar(type, 0), r.x});
