@@ -13,8 +13,8 @@ sys.path.insert(0, str(ROOT / "tests"))
 from suite import Suite
 
 BEGUN = {
-    ("pt2", "aten.polygamma.default"): ("converters/formats/pt2/read/polygamma.cpp", "scripts/torch_cases.py"),
-    ("torchscript", "aten.polygamma.default"): ("converters/formats/torchscript/read/polygamma.cpp", "scripts/torchscript_cases.py"),
+    ("pt2", "aten.nextafter.default"): ("converters/formats/pt2/read/nextafter.cpp", "scripts/torch_cases.py"),
+    ("torchscript", "aten.nextafter.default"): ("converters/formats/torchscript/read/nextafter.cpp", "scripts/torchscript_cases.py"),
     ("saved_model", "MatrixSolve"): ("converters/formats/saved_model/read/matrix_solve.cpp", "scripts/tf_cases.py"),
     ("tflite", "NON_MAX"): ("converters/formats/tflite/read/non_max.cpp", "scripts/tflite_cases.py"),
     ("aten", "--write", "BitCount"): ("converters/formats/aten/write/bit_count.cpp", "testdata/written/bit_count.onnxtxt"),
