@@ -1,5 +1,6 @@
 // Rows summed up by groups, and losses of classes.
-#include <optional>
+#include <cstdint>
+#include <limits>
 #include <string>
 
 #include "converters/formats/saved_model/lower.h"
@@ -7,21 +8,27 @@
 namespace onnxkit::saved_model {
 namespace {
 
-/// The least or the greatest number of a type.
-double edge_of(ElementType type, bool is_lowest) {
-  const double edge = type == ElementType::int32     ? 2147483647.0
-                      : type == ElementType::float32 ? 3.40282346638528859811704183484516925e38
-                      : type == ElementType::float64 ? 1.79769313486231570814527423731704357e308
-                                                     : 0;
-  return is_lowest && type == ElementType::int32 ? -edge - 1 : is_lowest ? -edge : edge;
+/// The least or the greatest number of a type; none of types that are not grouped.
+Val edge_of(OnnxBuilder& onnx, ElementType type, bool is_lowest) {
+  const auto real = [&]<typename Number>(Number) {
+    using Limits = std::numeric_limits<Number>;
+    return onnx.scalar(type, static_cast<double>(is_lowest ? Limits::lowest() : Limits::max()));
+  };
+  const auto whole = [&]<typename Number>(Number) {
+    using Limits = std::numeric_limits<Number>;
+    return onnx.scalar_integer(type, static_cast<std::int64_t>(is_lowest ? Limits::min() : Limits::max()));
+  };
+  if (type == ElementType::float32) return real(float{});
+  if (type == ElementType::float64) return real(double{});
+  if (type == ElementType::int32) return whole(std::int32_t{});
+  return type == ElementType::int64 ? whole(std::int64_t{}) : Val{};
 }
 
 /// What a group without rows has.
-std::optional<double> start_of(std::string_view op, ElementType type) {
-  if (op == "UnsortedSegmentSum") return 0;
-  if (op == "UnsortedSegmentProd") return 1;
-  const double edge = edge_of(type, op == "UnsortedSegmentMax");
-  return edge == 0 ? std::nullopt : std::optional(edge);
+Val start_of(OnnxBuilder& onnx, std::string_view op, ElementType type) {
+  if (op == "UnsortedSegmentSum") return onnx.scalar(type, 0);
+  if (op == "UnsortedSegmentProd") return onnx.scalar(type, 1);
+  return edge_of(onnx, type, op == "UnsortedSegmentMax");
 }
 
 /// Rows of a negative group are left out: they go into one more, which is cut off.
@@ -29,14 +36,14 @@ void map_unsorted_segments(Call& call) {
   auto& onnx = call.onnx;
   const Val data = call.tensor("data");
   const std::string_view op = call.node.op;
-  const auto start = start_of(op, onnx.elem(data));
+  const Val start = start_of(onnx, op, onnx.elem(data));
   if (!start) return call.refuse("groups of this element type");
   const Val groups = onnx.cast(call.tensor("segment_ids"), ElementType::int64);
   const auto grouped = static_cast<std::int64_t>(call.rank(groups));
   const Val count = as_sizes(call, "num_segments");
   const Val whole = onnx.emit("Add", {count, onnx.integers({1})});
   const Val row = onnx.emit("Shape", {data}, {{"start", grouped}});
-  const Val empty = onnx.emit("Expand", {onnx.scalar(onnx.elem(data), *start), onnx.joined({whole, row})});
+  const Val empty = onnx.emit("Expand", {start, onnx.joined({whole, row})});
   const Val is_left_out = onnx.emit("Less", {groups, onnx.scalar_integer(ElementType::int64, 0)});
   const Val places = onnx.unsqueeze(onnx.emit("Where", {is_left_out, count, groups}), {-1});
   const std::string reduction = op.ends_with("Sum")    ? "add"
