@@ -24,7 +24,10 @@ void map_index_select(Call& call) {
 
 void map_gather(Call& call) {
   auto& onnx = call.onnx;
-  const Val x = call.tensor("self"), index = call.tensor("index");
+  const Val x = call.tensor("self");
+  Val index = call.tensor("index");
+  // An empty index may have any type.
+  if (is_floating(onnx.elem(index))) index = onnx.cast(index, ElementType::int64);
   const std::size_t rank = call.rank(x);
   // A number has the index 0, however often it is taken.
   if (rank == 0) return call.result(onnx.emit("Expand", {x, onnx.emit("Shape", {index})}));
