@@ -84,6 +84,7 @@ def orders(one):
     for way in ("linear", "lower", "higher", "nearest", "midpoint"):
         one(f"quantile_{way}", lambda x, y, q, w=way: (x.quantile(q, 1, interpolation=w), y.quantile(0.4, 0, True, interpolation=w), x.nanquantile(q, 1, True, interpolation=w),
                                                        x[:2].nanquantile(0.7, interpolation=w)), x, real(4, 5).double(), q)
+    one("quantile_axes", lambda x, q: (x.nanquantile(q), x.nanquantile(0.3, 1), x.nanquantile(0.3, 0, True, interpolation="lower"), x[:2, :2].quantile(0.25), x.quantile(1.0)), x, q)
     one("quantile_all", lambda x, q: (x.quantile(q), x.quantile(q, keepdim=True), x.quantile(q[1]), x.nanquantile(q[1], -1), x[0, 0].quantile(0.5, 0, keepdim=True)), real(4, 5), q)
 
 
@@ -91,6 +92,8 @@ def counts(one):
     x, i = real(3, 4), whole(3, 4, low=0, high=5)
     one("isin", lambda i, j: (torch.isin(i, j), torch.isin(i, j, invert=True), torch.isin(i.double(), j, assume_unique=True), torch.isin(i, 3), torch.isin(3, j), torch.isin(i, 2.5), torch.isin(i, j[:0], invert=True)),
         i, whole(2, 3, low=0, high=5))
+    one("isin_not", lambda i: (torch.isin(i, 3, invert=True), torch.isin(3, i, invert=True)), i)
+    one("searchsorted_number", lambda s, o: (torch.searchsorted(s, 2, sorter=o), torch.searchsorted(s, 2.0, sorter=o, right=True)), torch.tensor([3.0, 1.0, 2.0]), torch.tensor([1, 2, 0]))
     s = torch.tensor([-1.0, 0.0, 0.5, 0.5, 7.0])
     y = torch.tensor([[0.5, -2.0, NAN], [0.1, INF, -1.0]])
     one("bucketize", lambda y, s: (torch.bucketize(y, s), torch.bucketize(y, s, right=True, out_int32=True), torch.bucketize(0.5, s), torch.bucketize(y[0, 0], s)), y, s)
@@ -121,6 +124,10 @@ def differences(one):
                                   *torch.gradient(y, spacing=(x[:3], x)), *torch.gradient(y, spacing=[3.0], dim=[0])), y, x)
     one("gradient_axes", lambda y, x: (*aten.gradient.array(y, dim=[1, 0]), *aten.gradient.scalararray(y, spacing=0.5, dim=[-1]),
                                        *aten.gradient.tensorarray(y, spacing=[x[:3], x], dim=[0, 1])), y, x)
+    one("gradient_edges", lambda y, x: (*aten.gradient.array(y, dim=[1], edge_order=2), *aten.gradient.scalararray(y, spacing=0.5, dim=[-1], edge_order=2),
+                                        *aten.gradient.scalarrayarray(y, spacing=[0.5], dim=[0], edge_order=2), *torch.gradient(y, spacing=[0.5], dim=1, edge_order=2),
+                                        *torch.gradient(y, spacing=[1.0, 2.0], edge_order=2), *aten.gradient.tensorarray(y, spacing=[x], dim=[1], edge_order=2)), y, x)
+    one("trapezoid_axes", lambda y, x: (torch.trapezoid(y, x, dim=0), torch.trapz(y, dx=2, dim=0), torch.cumulative_trapezoid(y, x, dim=0), torch.trapezoid(y, y * y, dim=0)), y, x[1:])
     a, b = torch.tensor([1.0, NAN, NAN, 2.0]), torch.tensor([NAN, 1.0, NAN, 3.0])
     one("fmax", lambda a, b, i: (a.fmax(b), a.fmin(b), i.fmax(b[0]), i.fmin(i[0]), a.double().fmax(b), (i > 0).fmax(i < 2), (i > 0).fmin(i)), a, b, whole(4))
     one("sums_of_numbers", lambda x, i: (x.nansum(), i.nansum(1), x.nanmean(1), x.argmax(keepdim=True), x.aminmax(dim=1, keepdim=True).max, i.count_nonzero(0)), some_nan(), whole(3, 4))
