@@ -46,7 +46,7 @@ def runs(one):
 def places(one):
     x, i = real(3, 4), torch.tensor([[0, 2], [3, 1], [1, 1]])
     one("take_along", lambda x, i, flat: (x.take_along_dim(i, 1), x.take_along_dim(flat), x.take_along_dim(i[:1, :1] * 0, -2), x.take_along_dim(i[:1], dim=1)), x, i, whole(5, low=0, high=12))
-    one("take", lambda x, i, y: (x.take(i), y.take(i * 0), x.take(i[0, 0]), x.take(i - 12)), x, i, real())
+    one("take", lambda x, i, y: (x.take(i), y.take(i * 0), x.take(i[0, 0]), x.take(i - 12), x[0].gather(0, i[0, 1]), x.gather(1, i[:0])), x, i, real())
     one("put", lambda x, i, v: (x.put(i, v), x.put(i, v, accumulate=False), x.reshape(2, 6).put(i - 12, v)), x, torch.tensor([[0, 9], [3, 11]]), real(2, 2))
     one("put_accumulate", lambda x, i, v: x.put(i, v, accumulate=True), whole(3, 4), i, whole(3, 2))
     one("masked_scatter", lambda x, m, v, row: (x.masked_scatter(m, v), x.masked_scatter(row, v), x[0].masked_scatter(m, v), x[0, 0].masked_scatter(m[0, 0], v)),
