@@ -36,7 +36,7 @@ def repeats(one):
 
 def runs(one):
     x = some_nan()
-    one("cumprod", lambda x, i, h: (x.cumprod(1), x.cumprod(-2), i.cumprod(0), i.int().cumprod(1, dtype=torch.float64), (i > 0).cumprod(0), h.cumprod(0), x[0, 0].cumprod(0)),
+    one("cumprod", lambda x, i, h: (x.cumprod(1), x.cumprod(-2), i.cumprod(0), i.int().cumprod(1, dtype=torch.float64), (i > 0).cumprod(0), h.cumprod(0), x[0, 0].cumprod(0), x[:0].cumprod(0)),
         real(3, 4), whole(3, 4), real(4).double())
     one("cummax", lambda x, i: (*x.cummax(1), *x.cummax(-2), *i.cummax(0), *i.to(torch.uint8).cummax(1), *x[0, 0].cummax(0)), x, whole(3, 4))
     one("cummin", lambda x, i: (*x.cummin(1), *x.double().cummin(-2), *i.cummin(0), *i.to(torch.int8).cummin(-1), *(i > 0).cummin(1)), x, whole(3, 4))
@@ -46,7 +46,7 @@ def runs(one):
 def places(one):
     x, i = real(3, 4), torch.tensor([[0, 2], [3, 1], [1, 1]])
     one("take_along", lambda x, i, flat: (x.take_along_dim(i, 1), x.take_along_dim(flat), x.take_along_dim(i[:1, :1] * 0, -2), x.take_along_dim(i[:1], dim=1)), x, i, whole(5, low=0, high=12))
-    one("take", lambda x, i, y: (x.take(i), y.take(i * 0), x.take(i[0, 0]), x.take(i - 12)), x, i, real())
+    one("take", lambda x, i, y: (x.take(i), y.take(i * 0), x.take(i[0, 0]), x.take(i - 12), x[0].gather(0, i[0, 1]), x.gather(1, i[:0])), x, i, real())
     one("put", lambda x, i, v: (x.put(i, v), x.put(i, v, accumulate=False), x.reshape(2, 6).put(i - 12, v)), x, torch.tensor([[0, 9], [3, 11]]), real(2, 2))
     one("put_accumulate", lambda x, i, v: x.put(i, v, accumulate=True), whole(3, 4), i, whole(3, 2))
     one("masked_scatter", lambda x, m, v, row: (x.masked_scatter(m, v), x.masked_scatter(row, v), x[0].masked_scatter(m, v), x[0, 0].masked_scatter(m[0, 0], v)),
@@ -77,37 +77,41 @@ def orders(one):
     for name in ("median", "nanmedian"):
         f = getattr(torch, name)
         one(name, lambda x, i, y, f=f: (f(x), f(x, 1).values, *f(x[:2], 1), *f(y, -2, keepdim=True), f(i), f(i.int(), 1).values, *f(y[0, 0], 0), f(y[:, :4])), x, i, real(4, 5).double())
-    one("kthvalue", lambda x, i, y: (x.kthvalue(2).values, *y.kthvalue(3, 0, keepdim=True), *y.kthvalue(5), i.kthvalue(1).values, *y[0, 0].kthvalue(1)), x, i, real(4, 5))
+    one("kthvalue", lambda x, i, y: (x.kthvalue(2).values, *y.kthvalue(3, 0, keepdim=True), *y.kthvalue(5), *x[:2].kthvalue(4), i.kthvalue(1).values, *y[0, 0].kthvalue(1)), x, i, real(4, 5))
     one("mode", lambda x, i: (*x.mode(), *i.mode(), *i.int().mode(0, keepdim=True), *x[0, 0].mode()), real(2, 3), whole(4, 6, low=0, high=3))
     one("msort", lambda x, i: (x.msort(), i.msort(), i[0].to(torch.uint8).msort()), x, i)
     q = torch.tensor([0.0, 0.3, 1.0])
     for way in ("linear", "lower", "higher", "nearest", "midpoint"):
         one(f"quantile_{way}", lambda x, y, q, w=way: (x.quantile(q, 1, interpolation=w), y.quantile(0.4, 0, True, interpolation=w), x.nanquantile(q, 1, True, interpolation=w),
                                                        x[:2].nanquantile(0.7, interpolation=w)), x, real(4, 5).double(), q)
+    one("quantile_axes", lambda x, q: (x.nanquantile(q), x.nanquantile(0.3, 1), x.nanquantile(0.3, 0, True, interpolation="lower"), x[:2, :2].quantile(0.25), x.quantile(1.0)), x, q)
     one("quantile_all", lambda x, q: (x.quantile(q), x.quantile(q, keepdim=True), x.quantile(q[1]), x.nanquantile(q[1], -1), x[0, 0].quantile(0.5, 0, keepdim=True)), real(4, 5), q)
 
 
 def counts(one):
     x, i = real(3, 4), whole(3, 4, low=0, high=5)
-    one("isin", lambda i, j: (torch.isin(i, j), torch.isin(i, j, invert=True), torch.isin(i.double(), j, assume_unique=True), torch.isin(i, 3), torch.isin(3, j), torch.isin(i, 2.5)),
+    one("isin", lambda i, j: (torch.isin(i, j), torch.isin(i, j, invert=True), torch.isin(i.double(), j, assume_unique=True), torch.isin(i, 3), torch.isin(3, j), torch.isin(i, 2.5), torch.isin(i, j[:0], invert=True)),
         i, whole(2, 3, low=0, high=5))
+    one("isin_not", lambda i: (torch.isin(i, 3, invert=True), torch.isin(3, i, invert=True)), i)
+    one("searchsorted_number", lambda s, o: (torch.searchsorted(s, 2, sorter=o), torch.searchsorted(s, 2.0, sorter=o, right=True)), torch.tensor([3.0, 1.0, 2.0]), torch.tensor([1, 2, 0]))
     s = torch.tensor([-1.0, 0.0, 0.5, 0.5, 7.0])
     y = torch.tensor([[0.5, -2.0, NAN], [0.1, INF, -1.0]])
     one("bucketize", lambda y, s: (torch.bucketize(y, s), torch.bucketize(y, s, right=True, out_int32=True), torch.bucketize(0.5, s), torch.bucketize(y[0, 0], s)), y, s)
     rows, order = torch.tensor([[1, 3, 5, 7], [2, 4, 4, 9]]), torch.tensor([[3, 1, 0, 2], [0, 2, 3, 1]])
     one("searchsorted", lambda y, s, r, o: (torch.searchsorted(s, y), torch.searchsorted(s, y, right=True), torch.searchsorted(r, r - 1, side="right"), torch.searchsorted(r, r + 1, out_int32=True),
                                             torch.searchsorted(r.gather(1, o), r, sorter=o.argsort(1)), torch.searchsorted(r[0], 4, side="left")), y, s, rows, order)
-    one("one_hot", lambda i: (torch.nn.functional.one_hot(i, 7), torch.nn.functional.one_hot(i[0, 0], 5)), i)
+    one("one_hot", lambda i: (torch.nn.functional.one_hot(i, 7), torch.nn.functional.one_hot(i[0, 0], 5), aten.one_hot(i[:0], 3)), i)
     one("bincount", lambda i, v, d: (i.bincount(), i.bincount(minlength=9), i.bincount(v), i.bincount(d, 3), i.bincount(i)), i.flatten(), real(12), real(12).double())
-    one("histc", lambda x: (x.histc(5), x.histc(4, -1, 1), x.double().histc(3, 0.5, 2)), x)
+    one("histc", lambda x: (x.histc(5), x.histc(4, -1, 1), x.double().histc(3, 0.5, 2), x.histc(4, 2, 2)), x)
 
 
 def uniques(one):
     i = torch.tensor([[1, 1, 3], [1, 1, 3], [0, 2, 2]])
-    one("unique", lambda i, x: (*i.unique(return_inverse=True, return_counts=True), x.unique()), i, torch.tensor([0.5, -1.0, 0.5]))
+    one("unique", lambda i, x: (*i.unique(return_inverse=True, return_counts=True), x.unique(), (x > 0).unique(), *aten._unique(i, True, True)), i, torch.tensor([0.5, -1.0, 0.5]))
     one("unique_dim", lambda i: (*i.unique(return_inverse=True, return_counts=True, dim=0), i.unique(dim=-1)), i)
     one("unique_consecutive", lambda i: (*i.unique_consecutive(return_inverse=True, return_counts=True), *i.unique_consecutive(return_inverse=True, return_counts=True, dim=0), i.unique_consecutive(dim=-1)), i)
-    one("nonzero", lambda x: (torch.nonzero_static(x, size=4), torch.nonzero_static(x, size=9, fill_value=7)), torch.tensor([[0.0, 1.0, 2.0], [3.0, 0.0, 4.0]]))
+    one("nonzero", lambda x: (torch.nonzero_static(x, size=4), torch.nonzero_static(x, size=9, fill_value=7), torch.nonzero_static(x[0, 1], size=2)), torch.tensor([[0.0, 1.0, 2.0], [3.0, 0.0, 4.0]]))
+    one("nonzero_by_axis", lambda x: x.nonzero(as_tuple=True), torch.tensor([[0.0, 1.0, 2.0], [3.0, 0.0, 4.0]]))
 
 
 def differences(one):
@@ -118,6 +122,12 @@ def differences(one):
     one("gradient", lambda y, x: (*torch.gradient(y), *torch.gradient(y, spacing=2.0), *torch.gradient(y, dim=1, edge_order=2), *torch.gradient(y, spacing=0.5, dim=-1),
                                   *torch.gradient(y, spacing=[2.0, 0.5]), *torch.gradient(y, spacing=(x,), dim=1), *torch.gradient(y, spacing=(x,), dim=1, edge_order=2),
                                   *torch.gradient(y, spacing=(x[:3], x)), *torch.gradient(y, spacing=[3.0], dim=[0])), y, x)
+    one("gradient_axes", lambda y, x: (*aten.gradient.array(y, dim=[1, 0]), *aten.gradient.scalararray(y, spacing=0.5, dim=[-1]),
+                                       *aten.gradient.tensorarray(y, spacing=[x[:3], x], dim=[0, 1])), y, x)
+    one("gradient_edges", lambda y, x: (*aten.gradient.array(y, dim=[1], edge_order=2), *aten.gradient.scalararray(y, spacing=0.5, dim=[-1], edge_order=2),
+                                        *aten.gradient.scalarrayarray(y, spacing=[0.5], dim=[0], edge_order=2), *torch.gradient(y, spacing=[0.5], dim=1, edge_order=2),
+                                        *torch.gradient(y, spacing=[1.0, 2.0], edge_order=2), *aten.gradient.tensorarray(y, spacing=[x], dim=[1], edge_order=2)), y, x)
+    one("trapezoid_axes", lambda y, x: (torch.trapezoid(y, x, dim=0), torch.trapz(y, dx=2, dim=0), torch.cumulative_trapezoid(y, x, dim=0), torch.trapezoid(y, y * y, dim=0)), y, x[1:])
     a, b = torch.tensor([1.0, NAN, NAN, 2.0]), torch.tensor([NAN, 1.0, NAN, 3.0])
     one("fmax", lambda a, b, i: (a.fmax(b), a.fmin(b), i.fmax(b[0]), i.fmin(i[0]), a.double().fmax(b), (i > 0).fmax(i < 2), (i > 0).fmin(i)), a, b, whole(4))
     one("sums_of_numbers", lambda x, i: (x.nansum(), i.nansum(1), x.nanmean(1), x.argmax(keepdim=True), x.aminmax(dim=1, keepdim=True).max, i.count_nonzero(0)), some_nan(), whole(3, 4))

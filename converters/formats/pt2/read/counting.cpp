@@ -16,6 +16,10 @@ Val count_of(Call& call, Val flags, ElementType type) {
   return onnx.emit("ReduceSum", {onnx.cast(flags, type), onnx.integers({-1})}, {{"keepdims", std::int64_t{0}}});
 }
 
+Val number_like(Call& call, Val number, Val x) {
+  return call.onnx.emit("Expand", {number, call.onnx.emit("Shape", {x})});
+}
+
 /// Whether each element is among the others: it is compared with each.
 void map_is_in(Call& call) {
   auto& onnx = call.onnx;
@@ -25,9 +29,12 @@ void map_is_in(Call& call) {
   const ElementType type = promoted(call, name, among);
   Val x = call.number(name, type), others = onnx.reshape(call.number(among, type), {-1});
   if (is_number) x = onnx.reshape(x, std::initializer_list<std::int64_t>{});
+  const bool is_inverted = call.flag("invert", false);
+  if (onnx.element_count(x) == 0 || onnx.element_count(others) == 0)
+    return call.result(number_like(call, onnx.cast(onnx.integers({is_inverted ? 1 : 0}), ElementType::boolean), x));
   const Val same = onnx.emit("Equal", {onnx.unsqueeze(x, {-1}), others});
   const Val is_in = onnx.cast(count_of(call, same, ElementType::int32), ElementType::boolean);
-  call.result(call.flag("invert", false) ? onnx.emit("Not", {is_in}) : is_in);
+  call.result(is_inverted ? onnx.emit("Not", {is_in}) : is_in);
 }
 
 /// The place of each value among ascending ones: how many are less, or not greater when `right`. NaN goes behind all.
@@ -42,12 +49,14 @@ void find_places(Call& call, std::string_view sequence_name, std::string_view va
     const Val order = call.tensor("sorter");
     sequence = onnx.emit("GatherElements", {sequence, order}, {{"axis", std::int64_t{-1}}});
   }
+  const ElementType type_of_places = call.flag("out_int32", false) ? ElementType::int32 : ElementType::int64;
+  if (onnx.element_count(sequence) == 0 || onnx.element_count(values) == 0)
+    return call.result(number_like(call, onnx.scalar_integer(type_of_places, 0), values));
   // Rows of a sequence with several axes belong to the rows of the values.
   if (call.rank(sequence) > 1) sequence = onnx.unsqueeze(sequence, {-2});
   const bool is_right = call.flag("right", false) || call.text("side") == "right";
   const Val is_behind = onnx.emit(is_right ? "Greater" : "GreaterOrEqual", {sequence, onnx.unsqueeze(values, {-1})});
-  const bool is_narrow = call.flag("out_int32", false);
-  call.result(count_of(call, onnx.emit("Not", {is_behind}), is_narrow ? ElementType::int32 : ElementType::int64));
+  call.result(count_of(call, onnx.emit("Not", {is_behind}), type_of_places));
 }
 
 void map_search(Call& call) { find_places(call, "sorted_sequence", "self"); }
@@ -61,9 +70,7 @@ Val added_at(Call& call, Val size, Val at, Val weights) {
                    {{"axis", std::int64_t{0}}, {"reduction", std::string("add")}});
 }
 
-Val ones_like(Call& call, Val x, ElementType type) {
-  return call.onnx.emit("Expand", {call.onnx.scalar(type, 1), call.onnx.emit("Shape", {x})});
-}
+Val ones_like(Call& call, Val x, ElementType type) { return number_like(call, call.onnx.scalar(type, 1), x); }
 
 /// Up to the largest element, and `minlength` counts at least.
 void map_count_of_each(Call& call) {
@@ -95,7 +102,7 @@ Ends ends_of_histogram(Call& call, Val x) {
   const auto count = onnx.element_count(x);
   if (low == high && count != 0) {
     const std::vector<ir::Attr> drop = {{"keepdims", std::int64_t{0}}};
-    if (low != 0 || !count) call.refuse("a histogram of a range without a width");
+    if (!count) call.refuse("a histogram of a range without a width");
     const Val least = onnx.emit("ReduceMin", {x}, drop), largest = onnx.emit("ReduceMax", {x}, drop);
     const Val gap = onnx.cast(onnx.emit("Equal", {least, largest}), type);
     return {onnx.emit("Sub", {least, gap}), onnx.emit("Add", {largest, gap})};
@@ -140,8 +147,11 @@ void map_one_hot(Call& call) {
     const Val largest = onnx.emit("ReduceMax", {onnx.reshape(x, {-1})}, {{"keepdims", std::int64_t{1}}});
     classes = onnx.emit("Add", {largest, onnx.integers({1})});
   }
-  const Val depth = onnx.squeeze(classes, {0});
-  call.result(onnx.emit("OneHot", {x, depth, onnx.integers({0, 1})}, {{"axis", std::int64_t{-1}}}));
+  // Runtimes want an axis.
+  const bool is_number = call.rank(x) == 0;
+  const Val at = is_number ? onnx.reshape(x, {1}) : x, depth = onnx.squeeze(classes, {0});
+  const Val result = onnx.emit("OneHot", {at, depth, onnx.integers({0, 1})}, {{"axis", std::int64_t{-1}}});
+  call.result(is_number ? onnx.squeeze(result, {0}) : result);
 }
 
 // ---- repetition
@@ -189,6 +199,7 @@ void map_all_repeated(Call& call) {
   const std::size_t rank = call.rank(x);
   const std::int64_t axis = call.axis("dim", 0, rank);
   const Val repeats = call.size("repeats", 1);
+  if (onnx.constant_integers(repeats) == std::vector<std::int64_t>{0}) return call.refuse("no repetition");
   std::vector<Val> whole(rank + 1, onnx.integers({1})), sizes;
   whole[static_cast<std::size_t>(axis) + 1] = repeats;
   for (std::int64_t i = 0; i < static_cast<std::int64_t>(rank); ++i) sizes.push_back(onnx.size_of(x, i));

@@ -23,6 +23,12 @@ Types types_of(ElementType type) {
   return {ElementType::float32, ElementType::float64};
 }
 
+/// In PyTorch sums of short integers wrap around.
+void refuse_short_integers(Call& call, Val x) {
+  const ElementType type = call.onnx.elem(x);
+  if (!is_floating(type) && type != ElementType::int64) call.refuse("differences of short integers");
+}
+
 Val piece_of(Call& call, Val x, std::int64_t axis, std::int64_t start, std::int64_t end) {
   auto& onnx = call.onnx;
   return onnx.emit("Slice", {x, onnx.integers({start}), onnx.integers({end}), onnx.integers({axis})});
@@ -66,6 +72,8 @@ Areas values_of(Call& call) {
   areas.axis = call.axis("dim", -1, rank);
   const ElementType given = call.onnx.elem(y);
   areas.types = types_of(call.has("x") ? promoted(call, "y", "x") : given);
+  refuse_short_integers(call, y);
+  if (call.has("x")) refuse_short_integers(call, call.tensor("x"));
   if (rank == 0) call.refuse("the integral of a number");
   if (call.onnx.size(y, static_cast<std::size_t>(areas.axis)) == 0) call.refuse("the integral of nothing");
   areas.values = call.onnx.cast(y, areas.types.inside);
@@ -226,6 +234,7 @@ void map_slopes(Call& call) {
   const std::int64_t edge_order = call.integer("edge_order", 1);
   if (rank == 0) return call.refuse("the slope of a number");
   if (edge_order != 1 && edge_order != 2) return call.refuse("this order at the edges");
+  refuse_short_integers(call, given);
   ElementType type = onnx.elem(given);
   const foreign::Argument* spacing = call.argument("spacing");
   if (const auto* list = spacing ? spacing->as<foreign::Argument::List>() : nullptr)

@@ -24,11 +24,17 @@ void map_index_select(Call& call) {
 
 void map_gather(Call& call) {
   auto& onnx = call.onnx;
-  const Val x = call.tensor("self"), index = call.tensor("index");
+  const Val x = call.tensor("self");
+  Val index = call.tensor("index");
+  // An empty index may have any type and rank.
+  if (onnx.element_count(index) == 0) return call.result(onnx.cast(index, onnx.elem(x)));
   const std::size_t rank = call.rank(x);
   // A number has the index 0, however often it is taken.
   if (rank == 0) return call.result(onnx.emit("Expand", {x, onnx.emit("Shape", {index})}));
-  call.result(onnx.emit("GatherElements", {x, index}, {{"axis", call.axis("dim", 0, rank)}}));
+  const bool is_number = call.rank(index) == 0;
+  if (is_number) index = onnx.reshape(index, {1});
+  const Val taken = onnx.emit("GatherElements", {x, index}, {{"axis", call.axis("dim", 0, rank)}});
+  call.result(is_number ? onnx.squeeze(taken, {0}) : taken);
 }
 
 /// Of all elements, row by row.

@@ -125,7 +125,8 @@ void map_kth_least(Call& call) {
   Val value = last_of(call, row, lower[0]), place = last_of(call, row, lower[1]);
   if (row.is_nan) {
     const Val is_beyond = onnx.emit("Less", {numbers_along(call, row), k});
-    place = first_true(call, row, onnx.emit("Where", {is_beyond, row.is_nan, onnx.emit("Equal", {row.x, value})}));
+    const Val is_place = onnx.emit("And", {onnx.emit("Not", {is_beyond}), onnx.emit("Equal", {row.x, value})});
+    place = first_true(call, row, onnx.emit("Or", {is_place, onnx.emit("And", {is_beyond, row.is_nan})}));
     value = onnx.emit("Where", {is_beyond, nan_of(call, row), value});
   }
   finish(call, row, value, place);
@@ -142,14 +143,14 @@ void map_mode(Call& call) {
   for (std::int64_t axis = 0; axis <= last; ++axis)
     if (axis != row.axis) order.push_back(axis);
   order.push_back(row.axis);
-  const Val x = onnx.transpose(row.x, order);
+  const Val x = onnx.transpose(row.x, order), numbers = onnx.transpose(row.numbers, order);
   const Val same = onnx.emit("Equal", {onnx.unsqueeze(x, {-1}), onnx.unsqueeze(x, {-2})});
   const std::vector<ir::Attr> keep = {{"keepdims", std::int64_t{1}}}, drop = {{"keepdims", std::int64_t{0}}};
   const Val along = onnx.integers({-1});
   const Val counts = onnx.emit("ReduceSum", {onnx.cast(same, ElementType::int32), along}, drop);
   const Val is_most = onnx.emit("Equal", {counts, onnx.emit("ReduceMax", {counts, along}, keep)});
   // Behind the largest element stands none that is not among the most frequent.
-  const Val largest = onnx.emit("ReduceMax", {x, along}, keep);
+  const Val largest = onnx.emit("ReduceMax", {numbers, along}, keep);
   const Val value = onnx.emit("ReduceMin", {onnx.emit("Where", {is_most, x, largest}), along}, keep);
   const Val place = onnx.emit("ArgMax", {onnx.cast(onnx.emit("Equal", {x, value}), ElementType::int32)},
                               {{"axis", std::int64_t{-1}}, {"select_last_index", std::int64_t{1}}});

@@ -44,7 +44,12 @@ std::vector<Val> scanned(Call& call, Val x, std::int64_t axis, const std::vector
   return {all.begin() + static_cast<std::ptrdiff_t>(states.size()), all.end()};
 }
 
-/// PyTorch multiplies float32 in double precision: a product may leave the range of float32, and come back.
+/// What PyTorch multiplies in, so that a product may leave the range of the type, and come back.
+ElementType wider(ElementType type) {
+  if (type == ElementType::float32) return ElementType::float64;
+  return type == ElementType::float16 || type == ElementType::bfloat16 ? ElementType::float32 : type;
+}
+
 void map_running_product(Call& call) {
   auto& onnx = call.onnx;
   Val x = call.tensor("self");
@@ -53,8 +58,8 @@ void map_running_product(Call& call) {
   x = onnx.cast(x, type);
   const std::size_t rank = call.rank(x);
   const std::int64_t axis = call.axis("dim", 0, rank);
-  if (rank == 0 || call.refused()) return call.result(x);
-  const ElementType wide = type == ElementType::float32 ? ElementType::float64 : type;
+  if (rank == 0 || onnx.element_count(x) == 0 || call.refused()) return call.result(x);
+  const ElementType wide = wider(type);
   const Val start = onnx.emit("Expand", {onnx.scalar(wide, 1), sizes_without(call, x, axis)});
   const Step multiply = [&](const std::vector<Val>& states, Val slice) {
     return std::vector{onnx.emit("Mul", {states[0], slice})};
@@ -66,10 +71,11 @@ void map_running_product(Call& call) {
 void map_running_log_sum(Call& call) {
   auto& onnx = call.onnx;
   const Val x = call.tensor("self");
-  const ElementType type = onnx.elem(x);
   const std::size_t rank = call.rank(x);
   const std::int64_t axis = call.axis("dim", 0, rank);
-  if (rank == 0 || call.refused()) return call.result(x);
+  if (rank == 0 || onnx.element_count(x) == 0 || call.refused()) return call.result(x);
+  const bool is_double = onnx.elem(x) == ElementType::float64;
+  const ElementType type = is_double ? ElementType::float64 : ElementType::float32;
   const Val nothing = onnx.scalar(type, -std::numeric_limits<double>::infinity());
   const Val start = onnx.emit("Expand", {nothing, sizes_without(call, x, axis)});
   const Step add = [&](const std::vector<Val>& states, Val slice) {
@@ -79,7 +85,7 @@ void map_running_log_sum(Call& call) {
     const Val is_infinite = onnx.emit("And", {onnx.emit("IsInf", {slice}), onnx.emit("Equal", {so_far, slice})});
     return std::vector{onnx.emit("Where", {is_infinite, slice, sum})};
   };
-  call.result(scanned(call, x, axis, {start}, 1, add).front());
+  call.result(onnx.cast(scanned(call, onnx.cast(x, type), axis, {start}, 1, add).front(), onnx.elem(x)));
 }
 
 /// What every element of the type is at least, or at most.
@@ -104,6 +110,8 @@ void map_running_extreme(Call& call) {
   const std::int64_t axis = call.axis("dim", 0, rank);
   const Val zero = onnx.scalar_integer(ElementType::int64, 0), one = onnx.scalar_integer(ElementType::int64, 1);
   if (rank == 0 || call.refused()) return call.results({given, zero});
+  if (onnx.element_count(x) == 0)
+    return call.results({given, onnx.emit("Expand", {zero, onnx.emit("Shape", {given})})});
   const Val sizes = sizes_without(call, x, axis);
   const Val start = onnx.emit("Expand", {bound(call, onnx.elem(x), is_maximum), sizes});
   const Step choose = [&](const std::vector<Val>& states, Val slice) {

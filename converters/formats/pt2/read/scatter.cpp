@@ -70,11 +70,11 @@ Val merged(Call& call, const Merging& reduction, Val x, Val updates, const Write
   auto& onnx = call.onnx;
   if (reduction.name == "none") return write(x, updates, "none");
   const ElementType type = onnx.elem(x);
-  const bool is_boolean = type == ElementType::boolean;
-  if (is_boolean) {
-    x = onnx.cast(x, ElementType::int32);
-    updates = onnx.cast(updates, ElementType::int32);
-  }
+  // Runtimes combine neither flags nor short floating numbers.
+  const bool is_short = type == ElementType::float16 || type == ElementType::bfloat16;
+  const ElementType inside = is_short ? ElementType::float32 : type == ElementType::boolean ? ElementType::int32 : type;
+  x = onnx.cast(x, inside);
+  updates = onnx.cast(updates, inside);
   const auto start = [&](Val of) {
     if (reduction.includes_self) return of;
     return write(of, filled_like(call, neutral_of(call, reduction, onnx.elem(of)), updates), "none");
@@ -84,7 +84,7 @@ Val merged(Call& call, const Merging& reduction, Val x, Val updates, const Write
     const Val one = onnx.scalar(onnx.elem(x), 1);
     result = quotient(call, result, write(start(filled_like(call, one, x)), filled_like(call, one, updates), "add"));
   }
-  return is_boolean ? onnx.cast(result, type) : result;
+  return onnx.cast(result, type);
 }
 
 /// A number counts as a vector of one.

@@ -15,13 +15,20 @@ void give(Call& call, Val different, Val inverse, Val counts) {
       {different, is_asked("return_inverse") ? inverse : nothing, is_asked("return_counts") ? counts : nothing});
 }
 
+/// Runtimes have no more than these types.
+Val in_wide_type(Call& call, Val x) {
+  const ElementType type = call.onnx.elem(x);
+  if (type == ElementType::float32 || type == ElementType::float64) return x;
+  return call.onnx.cast(x, is_floating(type) ? ElementType::float32 : ElementType::int64);
+}
+
 /// In ascending order: PyTorch sorts on the CPU, also where it need not.
 void map_unique(Call& call) {
   auto& onnx = call.onnx;
   const Val x = call.tensor("self");
-  const auto found = onnx.emit_many(4, "Unique", {x}, {{"sorted", std::int64_t{1}}});
+  const auto found = onnx.emit_many(4, "Unique", {in_wide_type(call, x)}, {{"sorted", std::int64_t{1}}});
   const Val inverse = onnx.emit("Reshape", {found[2], onnx.emit("Shape", {x})});
-  give(call, found[0], inverse, found[3]);
+  give(call, onnx.cast(found[0], onnx.elem(x)), inverse, found[3]);
 }
 
 void map_unique_slices(Call& call) {
@@ -29,9 +36,9 @@ void map_unique_slices(Call& call) {
   const Val x = call.tensor("self");
   const std::size_t rank = call.rank(x);
   if (rank == 0) return call.refuse("a number has no slices");
-  const auto found =
-      onnx.emit_many(4, "Unique", {x}, {{"axis", call.axis("dim", 0, rank)}, {"sorted", std::int64_t{1}}});
-  give(call, found[0], found[2], found[3]);
+  const auto found = onnx.emit_many(4, "Unique", {in_wide_type(call, x)},
+                                    {{"axis", call.axis("dim", 0, rank)}, {"sorted", std::int64_t{1}}});
+  give(call, onnx.cast(found[0], onnx.elem(x)), found[2], found[3]);
 }
 
 /// Whether each place of the axis, from the second on, has a slice that differs from the one before it.
@@ -84,10 +91,10 @@ void map_nonzero_static(Call& call) {
   auto& onnx = call.onnx;
   const Val x = call.tensor("self"), size = call.size("size", 0);
   const auto rank = static_cast<std::int64_t>(call.rank(x));
-  if (rank == 0) return call.refuse("the places of a number");
-  const Val places = onnx.transpose(onnx.emit("NonZero", {x}), {1, 0});
   const Val filling = onnx.emit(
       "Expand", {call.number("fill_value", ElementType::int64, -1), onnx.joined({size, onnx.integers({rank})})});
+  if (rank == 0) return call.result(filling);
+  const Val places = onnx.transpose(onnx.emit("NonZero", {x}), {1, 0});
   const Val rows = onnx.emit("Concat", {places, filling}, {{"axis", std::int64_t{0}}});
   const Val zero = onnx.integers({0});
   call.result(onnx.emit("Slice", {rows, zero, size, zero}));
