@@ -205,6 +205,8 @@ def numbers(case):
     case("frexp", lambda x, y: (*torch.frexp(x), *torch.frexp(y), *torch.frexp(y.double())),
          torch.tensor([0.0, -0.0, 1.0, 0.5, 0.49999997, -8.0, 7.9999995, 3e38, 1e-38, 1e-42, math.inf]), real(4) * 100)
     case("ldexp", lambda x, i, y: (torch.ldexp(x, i), torch.ldexp(x, y), torch.ldexp(i, i), torch.ldexp(x.double(), i)), real(4), whole(4), real(4))
+    case("ldexp_far", lambda x, i: (torch.ldexp(x, i), torch.ldexp(x.double(), i * 4), torch.ldexp(x, i.float())),
+         torch.tensor([1e-40, 1e-38, 1e38, 0.0, 1.5, -3.0, float("inf")]), torch.tensor([149, 200, -250, 290, -140, 127, -400]))
     case("ldexp_in_place", lambda x, i: (x * 1).ldexp_(i), real(4), whole(4))
     case("float_power", lambda x, i: (torch.float_power(x, 2), torch.float_power(x, i), torch.float_power(3, i), torch.float_power(i, 0.5)), positive(4), whole(4, low=0))
     case("signbit", lambda x, i: (torch.signbit(x), torch.signbit(i), torch.signbit(i > 0)), edges, i)

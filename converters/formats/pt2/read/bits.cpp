@@ -151,15 +151,34 @@ void map_fraction_and_exponent(Call& call) {
   call.results({onnx.cast(scaled_down(call, x, exponent), type), onnx.cast(exponent, ElementType::int32)});
 }
 
-/// self 2^other; the power of an integer is a float32.
+/// self 2^other of whole numbers in three factors, as the power alone may be out of range.
+Val scaled_by_whole_power(Call& call, Val x, Val other) {
+  auto& onnx = call.onnx;
+  const ElementType type = onnx.elem(x);
+  // Further powers make infinity or 0 of all numbers.
+  const double most = type == ElementType::float64 ? 2200 : 300;
+  const Val exponent = onnx.emit("Clip", {onnx.cast(other, type), onnx.scalar(type, -most), onnx.scalar(type, most)});
+  const Val third = onnx.emit("Floor", {onnx.emit("Div", {exponent, onnx.scalar(type, 3)})});
+  const Val rest = onnx.emit("Sub", {exponent, onnx.emit("Mul", {third, onnx.scalar(type, 2)})});
+  const Val two = onnx.scalar(type, 2), factor = onnx.emit("Pow", {two, third});
+  const Val scaled = onnx.emit("Mul", {onnx.emit("Mul", {x, factor}), factor});
+  return onnx.emit("Mul", {scaled, onnx.emit("Pow", {two, rest})});
+}
+
+/// self 2^other; the power of an integer is a float32. PyTorch forms that of a real exponent alone.
 void map_scale_by_power(Call& call) {
   auto& onnx = call.onnx;
-  const Val x = call.tensor("self"), given = call.tensor("other");
-  const Val exponent = is_floating(onnx.elem(given)) ? given : onnx.cast(given, ElementType::float32);
-  const Val power = onnx.emit("Pow", {onnx.scalar(onnx.elem(exponent), 2), exponent});
+  const Val x = call.tensor("self"), other = call.tensor("other");
+  const ElementType of_other = onnx.elem(other);
+  const ElementType of_power = is_floating(of_other) ? of_other : ElementType::float32;
   ElementType type = call.declared_elem();
-  if (type == ElementType::undefined) type = promoted(onnx.elem(x), onnx.elem(power));
-  call.result(onnx.emit("Mul", {onnx.cast(x, type), onnx.cast(power, type)}));
+  if (type == ElementType::undefined) type = promoted(onnx.elem(x), of_power);
+  if (is_floating(of_other)) {
+    const Val power = onnx.emit("Pow", {onnx.scalar(of_other, 2), other});
+    return call.result(onnx.emit("Mul", {onnx.cast(x, type), onnx.cast(power, type)}));
+  }
+  const ElementType wide = type == ElementType::float64 ? type : ElementType::float32;
+  call.result(onnx.cast(scaled_by_whole_power(call, onnx.cast(x, wide), other), type));
 }
 
 /// In double, whatever the types are.
