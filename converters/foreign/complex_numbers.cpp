@@ -71,6 +71,16 @@ Complex product_of(OnnxBuilder& onnx, const Complex& a, const Complex& b) {
   return product_of(onnx, a, b, [&](Val x, Val y) { return onnx.emit("Mul", {x, y}); });
 }
 
+Complex matrix_product_of(OnnxBuilder& onnx, const Complex& a, const Complex& b) {
+  return product_of(onnx, a, b, [&](Val x, Val y) { return onnx.emit("MatMul", {x, y}); });
+}
+
+Val equality_of(OnnxBuilder& onnx, const Complex& a, const Complex& b) {
+  const Complex x = with_both_parts(onnx, a), y = with_both_parts(onnx, b);
+  const Val real = onnx.emit("Equal", {x.real, y.real}), imaginary = onnx.emit("Equal", {x.imaginary, y.imaginary});
+  return onnx.emit("And", {real, imaginary});
+}
+
 Complex quotient_of(OnnxBuilder& onnx, const Complex& a, const Complex& b) {
   const auto over = [&](const Complex& x, Val divisor) {
     return Complex{onnx.emit("Div", {x.real, divisor}), x.imaginary ? onnx.emit("Div", {x.imaginary, divisor}) : Val{}};
@@ -91,15 +101,10 @@ Val absolute_value(OnnxBuilder& onnx, const Complex& x) {
   return onnx.emit("Sqrt", {squares});
 }
 
-namespace {
-
-/// Also of a zero with a sign.
 Val is_negative(OnnxBuilder& onnx, Val x) {
   const Val zero = onnx.scalar(onnx.elem(x), 0);
   return onnx.emit("Or", {onnx.emit("Less", {x, zero}), onnx.emit("Less", {onnx.emit("Reciprocal", {x}), zero})});
 }
-
-}  // namespace
 
 Val angle_of(OnnxBuilder& onnx, Val y, Val x) {
   const ElementType type = onnx.elem(x);

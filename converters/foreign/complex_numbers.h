@@ -29,8 +29,13 @@ Complex sum_of(OnnxBuilder& onnx, std::string_view op, const Complex& a, const C
 /// `product` is that of real tensors, such as Mul and MatMul: linear in both.
 Complex product_of(OnnxBuilder& onnx, const Complex& a, const Complex& b, const std::function<Val(Val, Val)>& product);
 Complex product_of(OnnxBuilder& onnx, const Complex& a, const Complex& b);
+Complex matrix_product_of(OnnxBuilder& onnx, const Complex& a, const Complex& b);
 Complex quotient_of(OnnxBuilder& onnx, const Complex& a, const Complex& b);
+/// Where both parts are the same.
+Val equality_of(OnnxBuilder& onnx, const Complex& a, const Complex& b);
 Val absolute_value(OnnxBuilder& onnx, const Complex& x);
+/// Whether real numbers are below zero, or zero with that sign.
+Val is_negative(OnnxBuilder& onnx, Val x);
 /// The angle of the point (x, y) in all four quadrants, from -pi to pi.
 Val angle_of(OnnxBuilder& onnx, Val y, Val x);
 

@@ -1,6 +1,7 @@
 // Whole numbers and the parts of real ones: shifts, divisors, exponents, signs.
 #include <utility>
 
+#include "converters/foreign/complex_numbers.h"
 #include "converters/formats/pt2/mappings.h"
 #include "converters/formats/pt2/promotion.h"
 
@@ -193,9 +194,7 @@ void map_sign_bit(Call& call) {
   const Val x = call.tensor("self");
   const ElementType type = onnx.elem(x);
   if (type == ElementType::boolean) return call.result(onnx.emit("And", {x, onnx.scalar(type, 0)}));
-  const Val zero = onnx.scalar(type, 0), is_below = onnx.emit("Less", {x, zero});
-  if (!is_floating(type)) return call.result(is_below);
-  call.result(onnx.emit("Or", {is_below, onnx.emit("Less", {onnx.emit("Reciprocal", {x}), zero})}));
+  call.result(is_floating(type) ? foreign::is_negative(onnx, x) : onnx.emit("Less", {x, onnx.scalar(type, 0)}));
 }
 
 /// All real numbers are.

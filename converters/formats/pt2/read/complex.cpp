@@ -165,16 +165,9 @@ void map_complex_sign(Call& call) {
 
 template <bool is_equal>
 void map_complex_equal(Call& call) {
-  auto& onnx = call.onnx;
   const auto [a, b] = complex_operands(call);
-  const Complex x = with_both_parts(onnx, a), y = with_both_parts(onnx, b);
-  const Val same =
-      onnx.emit("And", {onnx.emit("Equal", {x.real, y.real}), onnx.emit("Equal", {x.imaginary, y.imaginary})});
-  call.result(is_equal ? same : onnx.emit("Not", {same}));
-}
-
-Complex matrices_multiplied(foreign::OnnxBuilder& onnx, const Complex& a, const Complex& b) {
-  return product_of(onnx, a, b, [&](Val x, Val y) { return onnx.emit("MatMul", {x, y}); });
+  const Val same = equality_of(call.onnx, a, b);
+  call.result(is_equal ? same : call.onnx.emit("Not", {same}));
 }
 
 /// x times the transposed weight, plus a bias.
@@ -182,14 +175,14 @@ void map_complex_linear(Call& call) {
   auto& onnx = call.onnx;
   const auto [x, weight] = complex_operands(call, "input", "weight");
   const auto turned = [&](Val part) { return part && onnx.rank(part) == 2 ? onnx.transpose(part, {1, 0}) : part; };
-  const Complex product = matrices_multiplied(onnx, x, {turned(weight.real), turned(weight.imaginary)});
+  const Complex product = matrix_product_of(onnx, x, {turned(weight.real), turned(weight.imaginary)});
   call.result(call.has("bias") ? sum_of(onnx, "Add", product, call.complex("bias")) : product);
 }
 
 void map_complex_matrix_product(Call& call) {
   auto& onnx = call.onnx;
   const auto [a, b] = complex_operands(call, "self", call.has("mat2") ? "mat2" : "other");
-  call.result(matrices_multiplied(onnx, a, b));
+  call.result(matrix_product_of(onnx, a, b));
 }
 
 void map_complex_einsum(Call& call) {

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include "converters/foreign/complex_numbers.h"
 #include "converters/formats/pt2/mappings.h"
 #include "converters/formats/pt2/promotion.h"
 
@@ -56,10 +57,8 @@ void map_heaviside(Call& call) {
 void map_copysign(Call& call) {
   auto& onnx = call.onnx;
   const Operands x = floating_operands(call);
-  const Val size = onnx.emit("Abs", {x.a}), zero = onnx.scalar(x.type, 0);
-  const Val is_negative =
-      onnx.emit("Or", {onnx.emit("Less", {x.b, zero}), onnx.emit("Less", {onnx.emit("Reciprocal", {x.b}), zero})});
-  call.result(onnx.emit("Where", {is_negative, onnx.emit("Neg", {size}), size}));
+  const Val size = onnx.emit("Abs", {x.a});
+  call.result(onnx.emit("Where", {is_negative(onnx, x.b), onnx.emit("Neg", {size}), size}));
 }
 
 /// |a - b| <= atol + rtol |b|, or the same.

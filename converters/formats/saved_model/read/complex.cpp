@@ -53,11 +53,8 @@ void map_complex_exponential(Call& call) {
 
 template <bool is_equal>
 void map_complex_equal(Call& call) {
-  auto& onnx = call.onnx;
-  const Complex x = with_both_parts(onnx, call.complex("x")), y = with_both_parts(onnx, call.complex("y"));
-  const Val same =
-      onnx.emit("And", {onnx.emit("Equal", {x.real, y.real}), onnx.emit("Equal", {x.imaginary, y.imaginary})});
-  call.result(is_equal ? same : onnx.emit("Not", {same}));
+  const Val same = equality_of(call.onnx, call.complex("x"), call.complex("y"));
+  call.result(is_equal ? same : call.onnx.emit("Not", {same}));
 }
 
 Complex transposed(Call& call, const Complex& x) {
@@ -65,15 +62,11 @@ Complex transposed(Call& call, const Complex& x) {
   return {swapped(x.real), swapped(x.imaginary)};
 }
 
-Complex product_of_matrices(OnnxBuilder& onnx, const Complex& a, const Complex& b) {
-  return product_of(onnx, a, b, [&](Val x, Val y) { return onnx.emit("MatMul", {x, y}); });
-}
-
 void map_complex_matmul(Call& call) {
   Complex a = call.complex("a"), b = call.complex("b");
   if (call.flag("transpose_a", false)) a = transposed(call, a);
   if (call.flag("transpose_b", false)) b = transposed(call, b);
-  const Complex product = product_of_matrices(call.onnx, a, b);
+  const Complex product = matrix_product_of(call.onnx, a, b);
   call.result(call.has("bias") ? sum_of(call.onnx, "Add", product, call.complex("bias")) : product);
 }
 
@@ -81,7 +74,7 @@ void map_complex_batch_matmul(Call& call) {
   Complex x = call.complex("x"), y = call.complex("y");
   if (call.flag("adj_x", false)) x = conjugate(call.onnx, transposed(call, x));
   if (call.flag("adj_y", false)) y = conjugate(call.onnx, transposed(call, y));
-  call.result(product_of_matrices(call.onnx, x, y));
+  call.result(matrix_product_of(call.onnx, x, y));
 }
 
 // ---- Fourier transforms
