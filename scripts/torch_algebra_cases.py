@@ -7,20 +7,10 @@ import math
 import torch
 import torch.nn.functional as F
 
+from torch_inputs import positive, real, whole
+
 aten = torch.ops.aten
 infinity = math.inf
-
-
-def real(*shape):
-    return torch.randn(*shape)
-
-
-def positive(*shape):
-    return torch.rand(*shape) + 0.5
-
-
-def whole(*shape, low=-9, high=10):
-    return torch.randint(low, high, shape)
 
 
 def each(functions):

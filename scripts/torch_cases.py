@@ -13,6 +13,7 @@ import torch_fourier_cases
 import torch_overload_cases
 import torch_selection_cases
 import torch_value_cases
+from torch_inputs import positive, real, whole
 
 CASES = {}
 CHANGES = {}
@@ -48,18 +49,6 @@ def change(name, module, *inputs):
 def case(name, function, *inputs, dynamic=None):
     assert name not in CASES, name
     CASES[name] = (function, inputs, dynamic)
-
-
-def real(*shape):
-    return torch.randn(*shape)
-
-
-def positive(*shape):
-    return torch.rand(*shape) + 0.5
-
-
-def whole(*shape, low=-9, high=10):
-    return torch.randint(low, high, shape)
 
 
 def binary():

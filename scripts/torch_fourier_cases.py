@@ -4,12 +4,10 @@
 """
 import torch
 
+from torch_inputs import real
+
 aten = torch.ops.aten
 pairs = torch.view_as_real
-
-
-def real(*shape):
-    return torch.randn(*shape)
 
 
 class Spectral(torch.nn.Module):

@@ -6,15 +6,9 @@ import math
 
 import torch
 
+from torch_inputs import real, whole
+
 aten = torch.ops.aten
-
-
-def real(*shape):
-    return torch.randn(*shape)
-
-
-def whole(*shape, low=-9, high=10):
-    return torch.randint(low, high, shape)
 
 
 def flags(*shape):

@@ -4,16 +4,10 @@
 """
 import torch
 
+from torch_inputs import real, whole
+
 aten = torch.ops.aten
 NAN, INF = float("nan"), float("inf")
-
-
-def real(*shape):
-    return torch.randn(shape)
-
-
-def whole(*shape, low=-9, high=10):
-    return torch.randint(low, high, shape)
 
 
 def some_nan():

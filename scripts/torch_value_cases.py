@@ -4,19 +4,9 @@
 """
 import torch
 
+from torch_inputs import positive, real, whole
+
 aten = torch.ops.aten
-
-
-def real(*shape):
-    return torch.randn(*shape)
-
-
-def positive(*shape):
-    return torch.rand(*shape) + 0.5
-
-
-def whole(*shape, low=-9, high=10):
-    return torch.randint(low, high, shape)
 
 
 def convolutions(one):

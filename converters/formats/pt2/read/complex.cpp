@@ -141,13 +141,12 @@ void map_complex_power(Call& call) {
     return call.refuse("a power that is complex");
   const Complex x = call.complex("self");
   const double power = call.real("exponent", 1);
+  if (power == 0) {
+    const Val one = onnx.scalar(onnx.elem(x.real), 1);
+    return call.result(with_both_parts(onnx, {onnx.emit("Expand", {one, onnx.emit("Shape", {x.real})}), {}}));
+  }
   constexpr double most_products = 8;
-  if (power != std::round(power) || power < 1 || power > most_products)
-    return call.result(
-        power == 0
-            ? with_both_parts(
-                  onnx, {onnx.emit("Expand", {onnx.scalar(onnx.elem(x.real), 1), onnx.emit("Shape", {x.real})}), {}})
-            : power_of(onnx, x, power));
+  if (power != std::round(power) || power < 1 || power > most_products) return call.result(power_of(onnx, x, power));
   Complex product = x;
   for (int i = 1; i < static_cast<int>(power); ++i) product = product_of(onnx, product, x);
   call.result(product);
