@@ -125,6 +125,14 @@ Val part_of(OnnxBuilder& onnx, Val x, std::int64_t axis, Val start, Val end, std
   return onnx.emit("Slice", {x, start, end, onnx.integers({axis}), onnx.integers({step})});
 }
 
+/// Whether all lengths can be those of a transform.
+bool are_possible(Call& call, const std::vector<FourierAxis>& axes) {
+  constexpr std::int64_t longest = std::int64_t{1} << 28;
+  for (const FourierAxis& each : axes)
+    if (each.length && (*each.length < 1 || *each.length > longest)) call.refuse("the length is out of range");
+  return !call.refused();
+}
+
 /// Zeros behind a signal that is too short; of one that is too long the beginning.
 Val fitted(OnnxBuilder& onnx, Val x, std::int64_t axis, std::int64_t length) {
   const auto size = onnx.size(x, static_cast<std::size_t>(axis));
@@ -181,9 +189,22 @@ Val scaled(OnnxBuilder& onnx, Val x, Val length, bool is_inverse, FourierScale s
 
 }  // namespace
 
+std::vector<FourierAxis> last_axes(Call& call, std::size_t rank, std::size_t count,
+                                   const std::vector<std::int64_t>& lengths) {
+  if (rank < count) call.refuse("it has fewer axes than the transform");
+  if (!lengths.empty() && lengths.size() != count) call.refuse("a length for each axis is wanted");
+  std::vector<FourierAxis> axes;
+  for (std::size_t i = 0; i < count && !call.refused(); ++i) {
+    axes.push_back({static_cast<std::int64_t>(rank - count + i)});
+    if (!lengths.empty()) axes.back().length = lengths[i];
+  }
+  return axes;
+}
+
 Complex fourier(Call& call, const Complex& x, const std::vector<FourierAxis>& axes, bool is_inverse, bool is_onesided,
                 FourierScale scale) {
   auto& onnx = call.onnx;
+  if (!are_possible(call, axes)) return x;
   if (axes.empty()) return with_both_parts(onnx, x);
   Val signal = x.imaginary ? pairs_of(onnx, x) : onnx.emit("Unsqueeze", {x.real, onnx.integers({-1})});
   for (const FourierAxis& each : axes)
@@ -197,7 +218,7 @@ Complex fourier(Call& call, const Complex& x, const std::vector<FourierAxis>& ax
 
 Val real_inverse_fourier(Call& call, const Complex& x, std::vector<FourierAxis> axes, FourierScale scale) {
   auto& onnx = call.onnx;
-  if (axes.empty()) return x.real;
+  if (!are_possible(call, axes) || axes.empty()) return x.real;
   const FourierAxis last = axes.back();
   const auto axis = static_cast<std::size_t>(last.axis);
   const auto bins = onnx.size(x.real, axis);

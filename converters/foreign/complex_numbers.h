@@ -47,7 +47,11 @@ struct FourierAxis {
   std::optional<std::int64_t> length = {};  ///< shorter signals get zeros behind them, longer ones lose their end
 };
 
+/// The last `count` of `rank` axes, with these lengths if there are any. Refuses others than one for each.
+std::vector<FourierAxis> last_axes(Call& call, std::size_t rank, std::size_t count,
+                                   const std::vector<std::int64_t>& lengths);
 /// The discrete Fourier transform along axes, one after the other. One-sided: of real numbers, the first half of the last axis' result.
+/// Refuses lengths that no transform has, as the inverse does.
 Complex fourier(Call& call, const Complex& x, const std::vector<FourierAxis>& axes, bool is_inverse, bool is_onesided,
                 FourierScale scale);
 /// The real signals whose one-sided transforms these are; the last axis has the length 2 (m - 1), where m is its size, unless one is given.

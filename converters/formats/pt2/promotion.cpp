@@ -84,4 +84,9 @@ foreign::Val floating_operand(foreign::Call& call) {
   return is_floating(call.onnx.elem(x)) ? x : call.onnx.cast(x, ElementType::float32);
 }
 
+foreign::Val as_declared(foreign::Call& call, foreign::Val value) {
+  const ElementType declared = call.declared_elem();
+  return declared == ElementType::undefined ? value : call.onnx.cast(value, declared);
+}
+
 }  // namespace onnxkit::pt2

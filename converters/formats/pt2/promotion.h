@@ -21,6 +21,9 @@ struct Operands {
 };
 Operands operands_of(foreign::Call& call, std::string_view a = "self", std::string_view b = "other");
 
+/// A result in the type that the file declares: operators that write in place keep the type of what they write to.
+foreign::Val as_declared(foreign::Call& call, foreign::Val value);
+
 /// Argument `self`; integers as float32, in which transcendental functions of them are computed.
 foreign::Val floating_operand(foreign::Call& call);
 

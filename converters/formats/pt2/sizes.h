@@ -22,4 +22,9 @@ inline foreign::Val sum_of_sizes(foreign::OnnxBuilder& onnx, foreign::Val a, for
   return combined_size(onnx, "Add", a, b);
 }
 
+/// A number in a tensor as large as another.
+inline foreign::Val number_like(foreign::OnnxBuilder& onnx, foreign::Val number, foreign::Val x) {
+  return onnx.emit("Expand", {number, onnx.emit("Shape", {x})});
+}
+
 }  // namespace onnxkit::pt2

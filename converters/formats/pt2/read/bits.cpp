@@ -28,12 +28,6 @@ std::pair<ElementType, double> unsigned_form(ElementType type) {
   }
 }
 
-/// Operators that write in place keep the type of what they write to.
-void give_declared(Call& call, Val value) {
-  const ElementType declared = call.declared_elem();
-  call.result(declared == ElementType::undefined ? value : call.onnx.cast(value, declared));
-}
-
 Val shifted(Call& call, Val bits, Val by, const std::string& direction) {
   const Val places = call.onnx.cast(by, call.onnx.elem(bits));
   return call.onnx.emit("BitShift", {bits, places}, {{"direction", direction}});
@@ -50,7 +44,7 @@ void map_left_shift(Call& call) {
       onnx.emit("Or", {onnx.emit("Less", {x.b, zero}), onnx.emit("GreaterOrEqual", {x.b, onnx.scalar(x.type, width)})});
   const Val by = onnx.emit("Where", {is_out, zero, x.b});
   const Val moved = onnx.cast(shifted(call, onnx.cast(x.a, bits), by, "LEFT"), x.type);
-  give_declared(call, onnx.emit("Where", {is_out, zero, moved}));
+  call.result(as_declared(call, onnx.emit("Where", {is_out, zero, moved})));
 }
 
 /// The sign comes in from the left: of a negative number the complement is shifted. Too far a shift leaves the sign alone.
@@ -65,14 +59,14 @@ void map_right_shift(Call& call) {
   const Val by = onnx.emit("Where", {is_out, last, x.b});
   if (!has_sign) {
     const Val moved = shifted(call, x.a, by, "RIGHT");
-    return give_declared(call, onnx.emit("Where", {is_out, zero, moved}));
+    return call.result(as_declared(call, onnx.emit("Where", {is_out, zero, moved})));
   }
   const Val is_negative = onnx.emit("Less", {x.a, zero});
   const auto complement = [&](Val value) {
     return onnx.emit("Where", {is_negative, onnx.emit("BitwiseNot", {value}), value});
   };
   const Val moved = shifted(call, onnx.cast(complement(x.a), bits), by, "RIGHT");
-  give_declared(call, complement(onnx.cast(moved, x.type)));
+  call.result(as_declared(call, complement(onnx.cast(moved, x.type))));
 }
 
 /// One round of Euclid's algorithm: whether anything is left, the divisor and the rest.
@@ -116,9 +110,9 @@ void map_divisor(Call& call) {
     return call.refuse("a divisor of numbers that are not integers");
   const Val a = onnx.emit("Abs", {x.a}), b = onnx.emit("Abs", {x.b});
   const Val divisor = common_divisor(call, a, b);
-  if (!is_multiple) return give_declared(call, divisor);
+  if (!is_multiple) return call.result(as_declared(call, divisor));
   const Val by = onnx.emit("Max", {divisor, onnx.scalar(x.type, 1)});
-  give_declared(call, onnx.emit("Abs", {onnx.emit("Mul", {onnx.emit("Div", {a, by}), b})}));
+  call.result(as_declared(call, onnx.emit("Abs", {onnx.emit("Mul", {onnx.emit("Div", {a, by}), b})})));
 }
 
 /// Powers of two in two halves, as the whole may be out of range.

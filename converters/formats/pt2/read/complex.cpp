@@ -4,6 +4,7 @@
 #include <string>
 
 #include "converters/foreign/complex_numbers.h"
+#include "converters/foreign/slices.h"
 #include "converters/formats/pt2/mappings.h"
 #include "converters/formats/pt2/promotion.h"
 
@@ -173,7 +174,7 @@ void map_complex_equal(Call& call) {
 void map_complex_linear(Call& call) {
   auto& onnx = call.onnx;
   const auto [x, weight] = complex_operands(call, "input", "weight");
-  const auto turned = [&](Val part) { return part && onnx.rank(part) == 2 ? onnx.transpose(part, {1, 0}) : part; };
+  const auto turned = [&](Val part) { return part ? foreign::with_last_axes_swapped(call, part) : part; };
   const Complex product = matrix_product_of(onnx, x, {turned(weight.real), turned(weight.imaginary)});
   call.result(call.has("bias") ? sum_of(onnx, "Add", product, call.complex("bias")) : product);
 }

@@ -1,6 +1,7 @@
 // Counts: how many elements lie below a value, in a range, or have an index; indices that are repeated.
 #include "converters/formats/pt2/mappings.h"
 #include "converters/formats/pt2/promotion.h"
+#include "converters/formats/pt2/sizes.h"
 
 namespace onnxkit::pt2 {
 namespace {
@@ -16,10 +17,6 @@ Val count_of(Call& call, Val flags, ElementType type) {
   return onnx.emit("ReduceSum", {onnx.cast(flags, type), onnx.integers({-1})}, {{"keepdims", std::int64_t{0}}});
 }
 
-Val number_like(Call& call, Val number, Val x) {
-  return call.onnx.emit("Expand", {number, call.onnx.emit("Shape", {x})});
-}
-
 /// Whether each element is among the others: it is compared with each.
 void map_is_in(Call& call) {
   auto& onnx = call.onnx;
@@ -31,7 +28,8 @@ void map_is_in(Call& call) {
   if (is_number) x = onnx.reshape(x, std::initializer_list<std::int64_t>{});
   const bool is_inverted = call.flag("invert", false);
   if (onnx.element_count(x) == 0 || onnx.element_count(others) == 0)
-    return call.result(number_like(call, onnx.cast(onnx.integers({is_inverted ? 1 : 0}), ElementType::boolean), x));
+    return call.result(
+        number_like(call.onnx, onnx.cast(onnx.integers({is_inverted ? 1 : 0}), ElementType::boolean), x));
   const Val same = onnx.emit("Equal", {onnx.unsqueeze(x, {-1}), others});
   const Val is_in = onnx.cast(count_of(call, same, ElementType::int32), ElementType::boolean);
   call.result(is_inverted ? onnx.emit("Not", {is_in}) : is_in);
@@ -51,7 +49,7 @@ void find_places(Call& call, std::string_view sequence_name, std::string_view va
   }
   const ElementType type_of_places = call.flag("out_int32", false) ? ElementType::int32 : ElementType::int64;
   if (onnx.element_count(sequence) == 0 || onnx.element_count(values) == 0)
-    return call.result(number_like(call, onnx.scalar_integer(type_of_places, 0), values));
+    return call.result(number_like(call.onnx, onnx.scalar_integer(type_of_places, 0), values));
   // Rows of a sequence with several axes belong to the rows of the values.
   if (call.rank(sequence) > 1) sequence = onnx.unsqueeze(sequence, {-2});
   const bool is_right = call.flag("right", false) || call.text("side") == "right";
@@ -70,7 +68,7 @@ Val added_at(Call& call, Val size, Val at, Val weights) {
                    {{"axis", std::int64_t{0}}, {"reduction", std::string("add")}});
 }
 
-Val ones_like(Call& call, Val x, ElementType type) { return number_like(call, call.onnx.scalar(type, 1), x); }
+Val ones_like(Call& call, Val x, ElementType type) { return number_like(call.onnx, call.onnx.scalar(type, 1), x); }
 
 /// Up to the largest element, and `minlength` counts at least.
 void map_count_of_each(Call& call) {

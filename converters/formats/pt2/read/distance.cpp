@@ -3,6 +3,7 @@
 #include <cmath>
 #include <optional>
 
+#include "converters/foreign/slices.h"
 #include "converters/formats/pt2/mappings.h"
 #include "converters/formats/pt2/pairs.h"
 #include "converters/formats/pt2/promotion.h"
@@ -18,12 +19,7 @@ using foreign::Val;
 Val distances_by_products(Call& call, Val a, Val b) {
   auto& onnx = call.onnx;
   const ElementType type = onnx.elem(a);
-  const auto turned = [&](Val x) {
-    std::vector<std::int64_t> order;
-    for (std::size_t i = 0; i < call.rank(x); ++i) order.push_back(static_cast<std::int64_t>(i));
-    std::swap(order[order.size() - 2], order.back());
-    return onnx.transpose(x, order);
-  };
+  const auto turned = [&](Val x) { return foreign::with_last_axes_swapped(call, x); };
   const auto squares = [&](Val x) {
     return onnx.emit("ReduceSumSquare", {x, onnx.integers({-1})}, {{"keepdims", std::int64_t{1}}});
   };

@@ -9,12 +9,6 @@ namespace {
 using foreign::Call;
 using foreign::Val;
 
-/// Results of operators that write in place keep the type of what they write to.
-Val as_declared(Call& call, Val value) {
-  const ElementType declared = call.declared_elem();
-  return declared == ElementType::undefined ? value : call.onnx.cast(value, declared);
-}
-
 /// a + alpha * b
 template <bool is_difference>
 void map_sum(Call& call) {

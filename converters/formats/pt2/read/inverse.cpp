@@ -4,6 +4,7 @@
 #include <limits>
 #include <optional>
 
+#include "converters/foreign/slices.h"
 #include "converters/formats/pt2/mappings.h"
 #include "converters/formats/pt2/promotion.h"
 
@@ -113,17 +114,6 @@ void map_inverse(Call& call) {
   call.node.outputs.size() > 1 ? call.results({found.x, found.info}) : call.result(found.x);
 }
 
-Val transposed_last(Call& call, Val x) {
-  std::vector<std::int64_t> order;
-  for (std::size_t i = 0; i < call.rank(x); ++i) order.push_back(static_cast<std::int64_t>(i));
-  if (order.size() < 2) {
-    call.refuse("a matrix has two axes");
-    return x;
-  }
-  std::swap(order[order.size() - 2], order.back());
-  return call.onnx.transpose(x, order);
-}
-
 /// Whether B has a vector for each matrix: an axis less, and the sizes of A without its last.
 std::optional<bool> has_vectors(Call& call, Val a, Val b) {
   const std::size_t rank_a = call.rank(a), rank_b = call.rank(b);
@@ -163,11 +153,13 @@ void map_solve(Call& call) {
   if (!is_vector) return;
   const bool is_left = call.flag("left", true);
   if (*is_vector) b = onnx.unsqueeze(b, {-1});
-  if (!is_left) a = transposed_last(call, a);
-  if (!is_left && !*is_vector) b = transposed_last(call, b);
+  if (!is_left) a = foreign::with_last_axes_swapped(call, a);
+  if (!is_left && !*is_vector) b = foreign::with_last_axes_swapped(call, b);
   broadcast_batches(call, a, b);
   const Solution found = solved(call, a, b, *n);
-  const Val x = *is_vector ? onnx.squeeze(found.x, {-1}) : is_left ? found.x : transposed_last(call, found.x);
+  const Val x = *is_vector ? onnx.squeeze(found.x, {-1})
+                : is_left  ? found.x
+                           : foreign::with_last_axes_swapped(call, found.x);
   // The inner form also gives the triangles and the pivots, for derivatives.
   std::vector<Val> results(std::max<std::size_t>(call.node.outputs.size(), 1));
   results.front() = x;

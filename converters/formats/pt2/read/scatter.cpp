@@ -5,6 +5,7 @@
 
 #include "converters/formats/pt2/mappings.h"
 #include "converters/formats/pt2/promotion.h"
+#include "converters/formats/pt2/sizes.h"
 
 namespace onnxkit::pt2 {
 namespace {
@@ -52,10 +53,6 @@ Val neutral_of(Call& call, const Merging& reduction, ElementType type) {
   return extreme<std::int64_t>(call, type, is_least);
 }
 
-Val filled_like(Call& call, Val number, Val x) {
-  return call.onnx.emit("Expand", {number, call.onnx.emit("Shape", {x})});
-}
-
 /// Of integers rounded down.
 Val quotient(Call& call, Val x, Val count) {
   auto& onnx = call.onnx;
@@ -77,12 +74,13 @@ Val merged(Call& call, const Merging& reduction, Val x, Val updates, const Write
   updates = onnx.cast(updates, inside);
   const auto start = [&](Val of) {
     if (reduction.includes_self) return of;
-    return write(of, filled_like(call, neutral_of(call, reduction, onnx.elem(of)), updates), "none");
+    return write(of, number_like(call.onnx, neutral_of(call, reduction, onnx.elem(of)), updates), "none");
   };
   Val result = write(start(x), updates, reduction.name);
   if (reduction.is_mean) {
     const Val one = onnx.scalar(onnx.elem(x), 1);
-    result = quotient(call, result, write(start(filled_like(call, one, x)), filled_like(call, one, updates), "add"));
+    result = quotient(call, result,
+                      write(start(number_like(call.onnx, one, x)), number_like(call.onnx, one, updates), "add"));
   }
   return onnx.cast(result, type);
 }
@@ -100,7 +98,7 @@ void map_scatter(Call& call) {
   const Val x = with_an_axis(call, given), index = with_an_axis(call, call.tensor("index"));
   Val source;
   if (!call.has("src")) {
-    source = filled_like(call, call.number("value", onnx.elem(x)), index);
+    source = number_like(call.onnx, call.number("value", onnx.elem(x)), index);
   } else {
     // The source may be larger than the index.
     source = with_an_axis(call, call.tensor("src"));
@@ -128,7 +126,7 @@ void write_rows(Call& call, Val rows, const Merging& reduction) {
   const Val at = onnx.reshape(onnx.cast(call.tensor("index"), ElementType::int64), {-1, 1});
   rows = onnx.cast(rows, onnx.elem(x));
   if (onnx.rank(rows) == 0) {
-    rows = filled_like(call, rows, onnx.emit("GatherND", {turned, at}));
+    rows = number_like(call.onnx, rows, onnx.emit("GatherND", {turned, at}));
   } else {
     rows = onnx.transpose(rows, order);
   }

@@ -81,20 +81,9 @@ void map_complex_batch_matmul(Call& call) {
 
 /// The last `count` axes, with the lengths that the node states.
 std::vector<FourierAxis> axes_of(Call& call, Val x, std::size_t count) {
-  constexpr std::int64_t longest = std::int64_t{1} << 28;
-  const std::size_t rank = call.rank(x);
-  if (rank < count) call.refuse("it has fewer axes than the transform");
   const std::vector<std::int64_t> lengths =
       call.has("fft_length") ? known_integers(call, "fft_length") : std::vector<std::int64_t>();
-  if (!lengths.empty() && lengths.size() != count) call.refuse("a length for each axis is wanted");
-  std::vector<FourierAxis> axes;
-  for (std::size_t i = 0; i < count && !call.refused(); ++i) {
-    axes.push_back({static_cast<std::int64_t>(rank - count + i)});
-    if (lengths.empty()) continue;
-    if (lengths[i] < 1 || lengths[i] > longest) call.refuse("the length is out of range");
-    axes.back().length = lengths[i];
-  }
-  return axes;
+  return foreign::last_axes(call, call.rank(x), count, lengths);
 }
 
 template <std::size_t count, bool is_inverse>
@@ -102,7 +91,7 @@ void map_complex_transform(Call& call) {
   const Complex x = call.complex("input");
   const auto axes = axes_of(call, x.real, count);
   const FourierScale scale = is_inverse ? FourierScale::length : FourierScale::one;
-  if (!call.refused()) call.result(fourier(call, x, axes, is_inverse, false, scale));
+  call.result(fourier(call, x, axes, is_inverse, false, scale));
 }
 
 /// The first half of the transform of real numbers.
@@ -110,14 +99,14 @@ template <std::size_t count>
 void map_transform_of_real(Call& call) {
   const Val x = call.tensor("input");
   const auto axes = axes_of(call, x, count);
-  if (!call.refused()) call.result(fourier(call, {x, {}}, axes, false, true, FourierScale::one));
+  call.result(fourier(call, {x, {}}, axes, false, true, FourierScale::one));
 }
 
 template <std::size_t count>
 void map_transform_to_real(Call& call) {
   const Complex x = call.complex("input");
   const auto axes = axes_of(call, x.real, count);
-  if (!call.refused()) call.result(real_inverse_fourier(call, x, axes, FourierScale::length));
+  call.result(real_inverse_fourier(call, x, axes, FourierScale::length));
 }
 
 template <std::size_t count>

@@ -12,18 +12,12 @@ using foreign::FourierScale;
 /// Over the last two axes, of which the last gives the first half of its frequencies.
 void map_fourier_of_planes(Call& call) {
   auto& onnx = call.onnx;
-  constexpr std::int64_t longest = std::int64_t{1} << 28;
   const Val x = call.tensor("x");
   const std::size_t rank = call.rank(x);
   const auto lengths = onnx.constant_integers(call.tensor("fft_length"));
-  if (!lengths || lengths->size() != 2) return call.refuse("its lengths are not constant");
-  if (rank < 2) return call.refuse("it has fewer axes than the transform");
-  std::vector<FourierAxis> axes;
-  for (std::size_t i = 0; i < 2; ++i) {
-    const std::int64_t length = (*lengths)[i];
-    if (length < 1 || length > longest) return call.refuse("the length is out of range");
-    axes.push_back({static_cast<std::int64_t>(rank - 2 + i), length});
-  }
+  if (!lengths || lengths->empty()) return call.refuse("its lengths are not constant");
+  std::vector<FourierAxis> axes = foreign::last_axes(call, rank, 2, *lengths);
+  if (call.refused()) return;
   if (axes.front().length == 1 && onnx.size(x, rank - 2) == 1) axes.erase(axes.begin());  // signals, one on each plane
   call.result(fourier(call, {x, {}}, axes, false, true, FourierScale::one));
 }
