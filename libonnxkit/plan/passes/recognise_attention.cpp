@@ -238,12 +238,11 @@ class AttentionSearch {
     if (!found.zeroes_nans && (!found.masks.empty() || std::isinf(found.hidden)))
       attributes.push_back({spec::nan_without_keys, std::int64_t{1}});
     if (found.condition != ir::ValueId::none) attributes.push_back({spec::mask_replaces, std::int64_t{1}});
-    ir::Node attention = ir::make_node(subject_.model(), "Attention", inputs, {result}, attributes);
-    if (!found.has_heads) {
-      const ir::ValueId apart = rewriting_.add(at, "Attention", inputs, attributes);
-      attention = ir::make_node(subject_.model(), "Squeeze", {apart, head_axis()}, {result}, {});
-    }
-    rewriting_.replace(at, std::move(attention));
+    if (found.has_heads)
+      return rewriting_.replace(at,
+                                ir::make_node(subject_.model(), "Attention", std::move(inputs), {result}, attributes));
+    const ir::ValueId apart = rewriting_.add(at, "Attention", std::move(inputs), attributes);
+    rewriting_.replace(at, ir::make_node(subject_.model(), "Squeeze", {apart, head_axis()}, {result}, {}));
   }
 
   /// The sizes with an axis of one head where there is none; nothing for other numbers of axes.
@@ -263,11 +262,9 @@ class AttentionSearch {
 
   /// A mask of two axes goes for all batches as it is.
   void add_heads(std::size_t at, const Found& found, std::vector<ir::ValueId>& inputs) {
-    const ir::ValueId axis = head_axis();
-    for (std::size_t i = 0; i < inputs.size(); ++i) {
-      const bool has_batches = i < 3 || mask_axes(found) == 3;
-      if (has_batches) inputs[i] = rewriting_.add(at, "Unsqueeze", {inputs[i], axis});
-    }
+    const std::size_t with_batches = mask_axes(found) == 3 ? inputs.size() : 3;  // queries, keys and values have them
+    for (std::size_t i = 0; i < with_batches; ++i)
+      inputs[i] = rewriting_.add(at, "Unsqueeze", {inputs[i], head_axis()});
   }
 
   /// The axes of what is added to the scores.
