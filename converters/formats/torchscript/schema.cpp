@@ -1,5 +1,7 @@
 #include "converters/formats/torchscript/schema.h"
 
+#include <algorithm>
+
 namespace onnxkit::torchscript {
 namespace {
 
@@ -59,16 +61,13 @@ Schema parse_schema(std::string_view row) {
   return schema;
 }
 
-Schemas::Schemas() {
-  for (const std::string_view row : schema_rows()) {
-    Schema schema = parse_schema(row);
-    by_name_[schema.name].push_back(std::move(schema));
-  }
-}
-
 std::span<const Schema> Schemas::of(std::string_view name) const {
-  const auto found = by_name_.find(name);
-  return found == by_name_.end() ? std::span<const Schema>() : std::span<const Schema>(found->second);
+  const auto [known, is_new] = by_name_.try_emplace(std::string(name));
+  if (!is_new) return known->second;
+  const auto name_of = [](std::string_view row) { return row.substr(0, row.find('.')); };
+  for (const std::string_view row : std::ranges::equal_range(schema_rows(), name, {}, name_of))
+    known->second.push_back(parse_schema(row));
+  return known->second;
 }
 
 }  // namespace onnxkit::torchscript

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -42,19 +43,19 @@ struct Schema {
   std::vector<ArgumentType> results;
 };
 
-/// The rows of the table: "add.Tensor(self:T,other:T,*,alpha:N=1)T". See scripts/gen_torch_schemas.
+/// The rows of the table, sorted by name: "add.Tensor(self:T,other:T,*,alpha:N=1)T". See scripts/gen_torch_schemas.
 std::span<const std::string_view> schema_rows();
 
 Schema parse_schema(std::string_view row);
 
-/// Overloads by name, in the order in which PyTorch tries them.
+/// Overloads by name, in the order in which PyTorch tries them. A program uses few of the table's rows: they are parsed
+/// when they are asked for.
 class Schemas {
  public:
-  Schemas();
   std::span<const Schema> of(std::string_view name) const;
 
  private:
-  std::unordered_map<std::string_view, std::vector<Schema>> by_name_;
+  mutable std::unordered_map<std::string, std::vector<Schema>> by_name_;
 };
 
 }  // namespace onnxkit::torchscript

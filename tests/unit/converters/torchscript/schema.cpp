@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include "converters/formats/torchscript/graph_writer.h"
 
 namespace onnxkit::tests::torchscript_schema {
@@ -27,11 +29,14 @@ TEST_CASE("TorchScript: a row of the table") {
   CHECK(parse_schema("f.g(a:I[1]=[1, 1],b:N)T").arguments[1].name == "b");
 }
 
-TEST_CASE("TorchScript: every row of the table can be read") {
+TEST_CASE("TorchScript: every row of the table can be read, and is found by its name") {
+  const Schemas schemas;
   for (const std::string_view row : schema_rows()) {
     const Schema schema = parse_schema(row);
     CHECK_FALSE(schema.name.empty());
     CHECK_FALSE(schema.overload.empty());
+    const auto found = schemas.of(schema.name);
+    CHECK(std::ranges::count(found, schema.overload, &Schema::overload) == 1);
     for (const SchemaArgument& argument : schema.arguments)
       CHECK(std::string_view("TIFNBSKD-").find(static_cast<char>(argument.type.kind)) != std::string_view::npos);
   }
