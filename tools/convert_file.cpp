@@ -14,6 +14,7 @@
 #include "tools/interrupt.h"
 #include "tools/model_file.h"
 #include "tools/opset_command.h"
+#include "tools/options/inference.h"
 #include "tools/options/input_shape.h"
 #include "tools/progress.h"
 #include "tools/report/diagnostics.h"
@@ -235,18 +236,11 @@ class Conversion {
   bool set_sizes(Model& model) {
     const auto format = format_named(file_.from);
     const bool sets_shapes = !shapes_.empty() && !(format && format->takes_shapes);
-    const bool sets_dims = !arguments_.dims.sizes.empty() || !arguments_.dims.names.empty();
     if (sets_shapes) {
       if (const auto set = declare_shapes(model, shapes_); !set) return stop(set.error());
     }
-    if (sets_dims) {
-      const auto left = declare_dims(model, arguments_.dims, DeclaredSizes::replace);
-      if (!left) return stop(left.error());
-      const auto unknown = unknown_dimensions(model, *left);
-      if (!unknown.empty()) return stop(unknown.begin()->second);
-      fix_named_dims(model, *left);
-    }
-    return !(sets_shapes || sets_dims) || inferred_anew(model);
+    if (const auto fixed = fix_sizes(model, arguments_.dims); !fixed) return stop(fixed.error());
+    return !sets_shapes || inferred_anew(model);
   }
 
   /// Declared shapes that follow from those of the inputs.

@@ -5,9 +5,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdio>
-#include <filesystem>
 #include <memory>
-#include <set>
 
 #include "onnxkit/opset.h"
 #include "tools/model_file.h"
@@ -15,6 +13,7 @@
 #include "tools/options/inference.h"
 #include "tools/options/models.h"
 #include "tools/options/output.h"
+#include "tools/options/output_places.h"
 #include "tools/options/verification.h"
 #include "tools/progress.h"
 #include "tools/report/diagnostics.h"
@@ -23,18 +22,14 @@
 namespace onnxkit::tools {
 namespace {
 
-namespace fs = std::filesystem;
-
 struct OpsetArguments {
   OpsetDirection direction = OpsetDirection::up;
   std::vector<std::string> models;
   std::vector<std::string> opsets;
-  std::string output, output_folder;
+  OutputPlaces places;
   std::int64_t ir_version = 0;
-  bool dry_run = false;
-  bool either_way = false, force = false;
+  bool either_way = false;
   VerificationOptions verification;
-  bool allow_outside_data = false;
   AlignCorners align_corners = AlignCorners::refuse;
   InferenceOptions inference;
   OutputOptions format;
@@ -96,44 +91,21 @@ OpsetChoices choices_of(const OpsetArguments& arguments, std::map<std::string, s
   choices.conversion.opsets = std::move(opsets);
   if (arguments.ir_version != 0) choices.conversion.ir_version = arguments.ir_version;
   choices.conversion.context = choices.verification.context = context;
-  choices.conversion.allow_outside_data = arguments.allow_outside_data;
+  choices.conversion.allow_outside_data = arguments.places.allow_outside_data;
   choices.conversion.align_corners = arguments.align_corners;
   choices.verifies = !arguments.verification.none;
   choices.must_verify = arguments.verification.required;
-  choices.verification.allow_outside_data = arguments.allow_outside_data;
+  choices.verification.allow_outside_data = arguments.places.allow_outside_data;
   arguments.verification.set(choices.verification);
   choices.dims = arguments.inference.dims;
   return choices;
 }
 
-/// No folder needed, or the folder made.
-Result<void> make_folder(const fs::path& folder) {
-  std::error_code status;
-  fs::create_directories(folder, status);
-  if (!status || fs::is_directory(folder)) return {};
-  Error error = make_error("cannot-write", "cannot create this folder: " + status.message());
-  error.diagnostic.location.file = folder.string();
-  return error;
-}
-
 OpsetFile write(const OpsetArguments& arguments, const Model& model, const ModelInput& input, OpsetFile file) {
-  fs::path output = arguments.output;
-  if (!arguments.output_folder.empty()) {
-    output = fs::path(arguments.output_folder) / input.relative;
-    if (const auto made = make_folder(output.parent_path()); !made) return unreadable(std::move(file), made.error());
-  }
-  SaveOptions save;
-  save.allow_outside_data = arguments.allow_outside_data;
-  save.force = arguments.force;
-  auto saved = save_model(model, output.string(), save);
-  if (!saved) {
-    Error error = saved.error();
-    if (error.diagnostic.code == "data-file-exists" && !error.diagnostic.help.empty())
-      error.diagnostic.help = "choose another output folder to keep it, or --force to replace it";
-    return unreadable(std::move(file), error);
-  }
-  file.saved = *std::move(saved);
-  file.output = output.string();
+  auto written = write_to(arguments.places, model, input);
+  if (!written) return unreadable(std::move(file), written.error());
+  file.saved = std::move(written->saved);
+  file.output = std::move(written->path);
   return file;
 }
 
@@ -148,7 +120,8 @@ OpsetFile convert_file(const ModelInput& input, const OpsetArguments& arguments,
   if (file.unreadable) return file;
   auto finding = arguments.either_way ? std::nullopt : wrong_direction(file.report, arguments.direction);
   if (finding) file.report.refusals.insert(file.report.refusals.begin(), {*std::move(finding), {}});
-  return !file.converted() || arguments.dry_run ? std::move(file) : write(arguments, *model, input, std::move(file));
+  return !file.converted() || arguments.places.dry_run ? std::move(file)
+                                                       : write(arguments, *model, input, std::move(file));
 }
 
 Outcome outcome_of(const std::vector<OpsetFile>& files) {
@@ -168,10 +141,10 @@ void print(const OpsetFile& file, const OpsetArguments& arguments) {
     std::fputs(diagnostic_text(file.unreadable->diagnostic, color).c_str(), stderr);
     return;
   }
-  if (arguments.format.format == Format::text && arguments.dry_run) std::fputs(opset_plan(file).c_str(), stdout);
+  if (arguments.format.format == Format::text && arguments.places.dry_run) std::fputs(opset_plan(file).c_str(), stdout);
   std::fflush(stdout);  // what is in the way stands behind the plan also where both go to one file
   std::fputs(opset_obstacles(file, color).c_str(), stderr);
-  note(arguments.notes, saved_text(file.saved) + opset_summary(file, arguments.dry_run) + "\n");
+  note(arguments.notes, saved_text(file.saved) + opset_summary(file, arguments.places.dry_run) + "\n");
 }
 
 Outcome convert_all(const OpsetArguments& arguments, std::map<std::string, std::int64_t> opsets,
@@ -191,17 +164,8 @@ Outcome convert_all(const OpsetArguments& arguments, std::map<std::string, std::
     }
   }
   if (arguments.format.format != Format::text)
-    std::fputs(opset_json(name_of(arguments.direction), files, arguments.dry_run).c_str(), stdout);
+    std::fputs(opset_json(name_of(arguments.direction), files, arguments.places.dry_run).c_str(), stdout);
   return outcome_of(files);
-}
-
-/// The first output that two inputs share.
-std::string repeated_output(const std::vector<ModelInput>& inputs) {
-  std::set<std::string> names;
-  for (const ModelInput& input : inputs) {
-    if (!input.fault && !names.insert(input.relative).second) return input.relative;
-  }
-  return {};
 }
 
 Outcome run_opset(const CLI::App& command, const OpsetArguments& arguments) {
@@ -209,24 +173,10 @@ Outcome run_opset(const CLI::App& command, const OpsetArguments& arguments) {
   if (const std::string fault = read_targets(arguments.opsets, opsets); !fault.empty())
     return usage_error(command, fault);
   const std::vector<ModelInput> inputs = expand_models(arguments.models);
-  if (inputs.empty()) return usage_error(command, "no models were found there");
-  if (!arguments.dry_run && arguments.output.empty() && arguments.output_folder.empty())
-    return usage_error(command, "set --output or --output-dir, or use --dry-run");
-  if (inputs.size() > 1 && !arguments.output.empty())
-    return usage_error(command, "--output takes one model; --output-dir takes many");
-  if (arguments.output == "-" && arguments.format.format != Format::text)
-    return usage_error(command, "--output and --format json both use standard output");
-  if (!arguments.output.empty() && !arguments.dry_run) {
-    if (const auto fits = check_model_output(arguments.output, inputs.front().path); !fits)
-      return reporter(arguments)(fits.error());
-  }
-  if (!arguments.output_folder.empty()) {
-    if (const std::string name = repeated_output(inputs); !name.empty())
-      return usage_error(command, "two models have the name " + quote(name) +
-                                      " and would be written to the same file; pass their folder to keep their paths");
-    if (const auto made = arguments.dry_run ? Result<void>() : make_folder(arguments.output_folder); !made)
-      return reporter(arguments)(made.error());
-  }
+  const bool prints_json = arguments.format.format != Format::text;
+  if (const std::string fault = usage_fault(arguments.places, inputs, prints_json); !fault.empty())
+    return usage_error(command, fault);
+  if (const auto ready = prepare(arguments.places, inputs); !ready) return reporter(arguments)(ready.error());
   return convert_all(arguments, std::move(opsets), inputs);
 }
 
@@ -250,17 +200,9 @@ void add_options(CLI::App& command, OpsetArguments& arguments) {
       ->type_name("[DOMAIN=]N")
       ->allow_extra_args(false)
       ->required();
-  auto* output =
-      command.add_option("--output,-o", arguments.output, "Output file; - for standard output, may be MODEL")
-          ->type_name("FILE");
-  command
-      .add_option("--output-dir", arguments.output_folder,
-                  "Folder for the converted models, created if missing; models of a folder keep their relative paths")
-      ->type_name("DIR")
-      ->excludes(output);
+  add_output_places(command, arguments.places, "Print the changes node by node and write nothing");
   command.add_flag("--either-way", arguments.either_way,
                    "Accept models above and below the opset: upgrade some, downgrade others");
-  command.add_flag("--dry-run", arguments.dry_run, "Print the changes node by node and write nothing");
   command
       .add_option("--ir-version", arguments.ir_version,
                   "IR version of the result; default: unchanged, raised only if required")
@@ -268,9 +210,7 @@ void add_options(CLI::App& command, OpsetArguments& arguments) {
       ->check(positive());
   add_align_corners(command, arguments.align_corners);
   add_inference(command, arguments.inference);
-  command.add_flag("--allow-outside-data", arguments.allow_outside_data,
-                   "Also read external data outside the model's folder");
-  command.add_flag("--force", arguments.force, "Replace a data file even if another model may use it");
+  add_data_files(command, arguments.places);
   add_verification(command, arguments.verification);
   add_output(command, arguments.format, {Format::text, Format::json});
   add_notes(command, arguments.notes);

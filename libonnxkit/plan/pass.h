@@ -17,6 +17,9 @@ enum class Stage : std::uint8_t {
   weights,    ///< into weights of neighbours: BatchNormalization
 };
 
+/// Whether `simplify` runs a pass over models that people keep, in opsets from 7 on.
+enum class Simplifies : std::uint8_t { no, on_request, yes };
+
 /// One idea, ONNX to ONNX: the model computes the same behind it, by the definitions of the operators, which is how the tests prove it. What a pass
 /// writes is of the opset that the model imports.
 struct Pass {
@@ -30,6 +33,7 @@ struct Pass {
   bool wants_integer_steps = false;
   /// Trades memory for fewer steps: for backends on which starting a step takes long.
   bool wants_few_steps = false;
+  Simplifies simplifies = Simplifies::no;
 };
 
 /// Filled by the register function of each file in `passes/`.

@@ -174,6 +174,22 @@ def faults_of_convert(report, status):
         yield f"exit status {status} does not fit the findings"
 
 
+def calls_of_simplify():
+    folders = ("testdata/models/upsample", "testdata/models/functions", "testdata/models/control_flow", "testdata/exported/rnn", "no/such/file")
+    return [[folder, "--dry-run", "--verify-limit", "1"] for folder in folders]
+
+
+def faults_of_simplify(report, status):
+    worst = max(3 if "error" in file else 0 if file.get("verified", {}).get("verdict") in ("equal", "unjudged") else 1 for file in report["files"])
+    if status != worst:
+        yield f"exit status {status} does not fit the files"
+
+
+def calls_of_extract(folder):
+    model = "testdata/models/digits_broken.onnxtxt"
+    return [[model, "-o", str(folder / "part.onnx"), "--to", name] for name in ("features", "act1")]
+
+
 def calls_of_ops():
     return [[], ["Resize", "Upsample"], ["--domain", "com.microsoft"]]
 
@@ -204,6 +220,8 @@ def main():
                  ("convert", "json", schemas / "convert.schema.json", faults_of_convert, calls_of_convert(pathlib.Path(name))),
                  ("upgrade", "json", schemas / "opset.schema.json", faults_of_opset, calls_of_opset("28")),
                  ("downgrade", "json", schemas / "opset.schema.json", faults_of_opset, calls_of_opset("5")),
+                 ("simplify", "json", schemas / "simplify.schema.json", faults_of_simplify, calls_of_simplify()),
+                 ("extract", "json", schemas / "extract.schema.json", faults_of_run, calls_of_extract(pathlib.Path(name))),
                  *((command, "json", schemas / "error.schema.json", faults_of_error, [["no/such/file"]])
                    for command in ("infer", "run", "inspect", "diff", "bench", "ops"))]
         for command, form, schema, more_faults, calls in forms:

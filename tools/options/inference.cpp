@@ -5,7 +5,9 @@
 #include <cctype>
 #include <charconv>
 
+#include "onnxkit/check.h"
 #include "onnxkit/diagnostic.h"
+#include "onnxkit/infer.h"
 
 namespace onnxkit::tools {
 namespace {
@@ -59,17 +61,32 @@ void add_dims(CLI::App& command, DimSettings& dims, DimNames names) {
       ->allow_extra_args(false);
 }
 
-void add_inference(CLI::App& command, InferenceOptions& options, DimNames names) {
-  add_dims(command, options.dims, names);
+void add_schemas(CLI::App& command, std::vector<std::filesystem::path>& schemas) {
   command
       .add_option_function<std::vector<std::string>>(
           "--schemas",
-          [&options](const std::vector<std::string>& words) {
-            options.schemas = {words.begin(), words.end()};
+          [&schemas](const std::vector<std::string>& words) {
+            schemas = {words.begin(), words.end()};
           },
           "YAML schema pack with more operators (docs/schemas.md); may be repeated")
       ->type_name("FILE")
       ->allow_extra_args(false);
+}
+
+void add_inference(CLI::App& command, InferenceOptions& options, DimNames names) {
+  add_dims(command, options.dims, names);
+  add_schemas(command, options.schemas);
+}
+
+Result<void> fix_sizes(Model& model, const DimSettings& dims) {
+  if (dims.sizes.empty() && dims.names.empty()) return {};
+  const auto left = declare_dims(model, dims, DeclaredSizes::replace);
+  if (!left) return left.error();
+  const auto unknown = unknown_dimensions(model, *left);
+  if (!unknown.empty()) return unknown.begin()->second;
+  fix_named_dims(model, *left);
+  const auto inferred = infer(model);
+  return inferred ? Result<void>() : inferred.error();
 }
 
 }  // namespace onnxkit::tools

@@ -7,15 +7,15 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "tools/model_file.h"
 #include "tools/report/diagnostics.h"
 #include "tools/report/json.h"
+#include "tools/report/verdict.h"
 
 namespace onnxkit::tools {
 namespace {
 
 std::string domain_name(const std::string& domain) { return domain.empty() ? "ai.onnx" : domain; }
-
-std::string shown(const std::string& model) { return without_controls(model == "-" ? "<stdin>" : model); }
 
 std::string opset_node_text(const Location& location) {
   std::string text;
@@ -51,17 +51,6 @@ std::size_t changed_nodes(const OpsetReport& report) {
   return nodes.size();
 }
 
-std::string verdict_text(const OpsetFile& file) {
-  if (!file.verified) return "not verified";
-  if (file.verified->verdict == Equality::equal) return "equal on the reference";
-  const std::string reason = without_controls(file.verified->reason);
-  return (file.differs() ? "the results differ: " : "not verified: ") + reason;
-}
-
-constexpr std::string_view name_of(Equality verdict) {
-  return verdict == Equality::equal ? "equal" : verdict == Equality::different ? "different" : "unjudged";
-}
-
 bool of_one_crossing(const OpsetChange& a, const OpsetChange& b) {
   return a.from == b.from && a.to == b.to && a.location.node.has_value() == b.location.node.has_value() &&
          opset_node_text(a.location) == opset_node_text(b.location);
@@ -93,7 +82,7 @@ std::string first_hundred(const OpsetFile& file, std::span<const Diagnostic> fin
   std::string text;
   for (std::size_t i = 0; i < std::min(findings.size(), most); ++i) {
     Diagnostic finding = findings[i];
-    if (finding.location.file.empty()) finding.location.file = shown(file.model);
+    if (finding.location.file.empty()) finding.location.file = shown_path(file.model);
     text += diagnostic_text(finding, color);
   }
   if (findings.size() > most) text += fmt::format("... and {} more; --format json lists all\n", findings.size() - most);
@@ -136,17 +125,14 @@ Json file_json(const OpsetFile& file) {
   json["changes"] = std::move(changes);
   json["refusals"] = std::move(refusals);
   json["warnings"] = std::move(warnings);
-  if (file.verified)
-    json["verified"] = {{"verdict", name_of(file.verified->verdict)}, {"reason", file.verified->reason}};
-  else
-    json["verified"] = Json();
+  json["verified"] = verdict_json(file.verified);
   return json;
 }
 
 }  // namespace
 
 std::string opset_plan(const OpsetFile& file) {
-  std::string text = fmt::format("{}: {}\n", shown(file.model), imports_text(file.report));
+  std::string text = fmt::format("{}: {}\n", shown_path(file.model), imports_text(file.report));
   for (const OpsetImportChange& import : file.report.imports) {
     if (!import.function.empty())
       text += fmt::format("  {}: {} {} -> {}\n", without_controls(import.function),
@@ -174,13 +160,13 @@ std::string opset_obstacles(const OpsetFile& file, bool color) {
 std::string opset_summary(const OpsetFile& file, bool dry_run) {
   const OpsetReport& report = file.report;
   if (!report.succeeded())
-    return fmt::format("{}: {}; {}", shown(file.model), counted(report.refusals.size(), "obstacle"),
+    return fmt::format("{}: {}; {}", shown_path(file.model), counted(report.refusals.size(), "obstacle"),
                        dry_run ? "nothing would be written" : "nothing written");
-  std::string text = fmt::format("{}: {}", shown(file.model), imports_text(report));
+  std::string text = fmt::format("{}: {}", shown_path(file.model), imports_text(report));
   if (!report.imports.empty()) text += fmt::format(", {} changed", counted(changed_nodes(report), "node"));
   if (report.old_ir_version != report.new_ir_version)
     text += fmt::format(", IR version {} -> {}", report.old_ir_version.value_or(0), report.new_ir_version.value_or(0));
-  if (!report.imports.empty()) text += ", " + verdict_text(file);
+  if (!report.imports.empty()) text += ", " + verdict_text(file.verified);
   return text + (file.differs() && !dry_run ? "; nothing written" : "");
 }
 

@@ -135,7 +135,8 @@ void register_common_subexpressions(PassRegistry& registry) {
   registry.add({.name = "common_subexpressions",
                 .stage = Stage::clean,
                 .run = [](Subject& subject) -> Result<bool> { return Sharing(subject).run(); },
-                .is_exact = true});
+                .is_exact = true,
+                .simplifies = Simplifies::yes});
 }
 
 }  // namespace onnxkit::plan

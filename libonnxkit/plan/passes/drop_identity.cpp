@@ -253,7 +253,8 @@ void register_drop_identity(PassRegistry& registry) {
   registry.add({.name = "drop_identity",
                 .stage = Stage::clean,
                 .run = [](Subject& subject) -> Result<bool> { return Dropping(subject).run(); },
-                .is_exact = true});
+                .is_exact = true,
+                .simplifies = Simplifies::yes});
 }
 
 }  // namespace onnxkit::plan

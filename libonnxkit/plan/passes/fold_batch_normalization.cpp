@@ -230,7 +230,8 @@ void register_fold_batch_normalization(PassRegistry& registry);
 void register_fold_batch_normalization(PassRegistry& registry) {
   registry.add({.name = "fold_batch_normalization",
                 .stage = Stage::weights,
-                .run = [](Subject& subject) -> Result<bool> { return AffineFolding(subject).run(); }});
+                .run = [](Subject& subject) -> Result<bool> { return AffineFolding(subject).run(); },
+                .simplifies = Simplifies::on_request});
 }
 
 }  // namespace onnxkit::plan

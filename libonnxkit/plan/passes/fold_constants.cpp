@@ -105,8 +105,9 @@ class Folding {
     }
   }
 
-  /// Weights and biases that are stored as integers, which operators on integers may read.
+  /// Weights and biases that are stored as integers, which operators on integers may read, and all where the model is kept.
   bool is_kept_integer(const ir::Node& node) const {
+    if (subject_.most_growth() && Subject::is_op(node, "DequantizeLinear")) return true;
     if (!keeps_integers_ || !Subject::is_op(node, "DequantizeLinear") || node.outputs.size() != 1) return false;
     const ElementType type = subject_.type(node.inputs[0]);
     if (type != ElementType::int8 && type != ElementType::uint8 && type != ElementType::int32) return false;
@@ -147,6 +148,22 @@ class Folding {
     });
   }
 
+  std::uint64_t stored_bytes(const std::vector<ir::ValueId>& ids) const {
+    std::uint64_t bytes = 0;
+    for (const ir::ValueId id : ids) {
+      const auto dims = id == ir::ValueId::none ? std::nullopt : subject_.dims(id);
+      if (dims) bytes += static_cast<std::uint64_t>(element_count(*dims)) * storage_bits(subject_.type(id)) / 8;
+    }
+    return bytes;
+  }
+
+  /// The file would become larger, by more than it may.
+  bool grows(const ir::Node& node) const {
+    if (!subject_.most_growth()) return false;
+    const std::uint64_t made = stored_bytes(node.outputs);
+    return made > *subject_.most_growth() && made > stored_bytes(node.inputs);
+  }
+
   /// All outputs are tensors of numbers, of known size and few bytes.
   bool fits(const ir::Node& node) {
     std::int64_t bytes = 0;  // at most `most_bytes_`, however large the outputs are
@@ -158,6 +175,7 @@ class Folding {
       if (!dims || type == ElementType::undefined || type == ElementType::string) return false;
       bytes = std::min(bytes + element_count(*dims) * 8, most_bytes_);
     }
+    if (grows(node)) return false;
     if (bytes_ + bytes >= most_bytes_) return false;
     bytes_ += bytes;
     return true;
@@ -175,11 +193,11 @@ class Folding {
     }
   }
 
-  /// The content in place of what a node writes. An output keeps its name: the node no longer writes it.
+  /// The content in place of what a node writes. The value keeps its name where the node can go without it, as an output must.
   void put(ir::ValueId id, const Tensor& content) {
-    if (!subject_.uses().is_output(id))
-      return patch_.replace_value(id, subject_.add_constant(patch_, graph_.name_of(id), content));
     const std::size_t writer = subject_.writer_index(id);
+    if (!subject_.uses().is_output(id) && graph_.nodes[writer].outputs.size() > 1)
+      return patch_.replace_value(id, subject_.add_constant(patch_, graph_.name_of(id), content));
     auto& outputs = outputs_.try_emplace(writer, graph_.nodes[writer].outputs).first->second;
     std::replace(outputs.begin(), outputs.end(), id, ir::ValueId::none);
     patch_.set_outputs(writer, outputs);
@@ -298,7 +316,8 @@ void register_fold_constants(PassRegistry& registry) {
   registry.add({.name = "fold_constants",
                 .stage = Stage::fold,
                 .run = [](Subject& subject) { return Folding(subject, true).run(); },
-                .is_exact = true});
+                .is_exact = true,
+                .simplifies = Simplifies::yes});
   // What the passes over integers left.
   registry.add({.name = "fold_dequantized",
                 .stage = Stage::combine,

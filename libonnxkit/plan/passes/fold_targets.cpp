@@ -72,7 +72,8 @@ void register_fold_targets(PassRegistry& registry) {
   registry.add({.name = "fold_targets",
                 .stage = Stage::fold,
                 .run = [](Subject& subject) -> Result<bool> { return TargetFolding(subject).run(); },
-                .is_exact = true});
+                .is_exact = true,
+                .simplifies = Simplifies::yes});
 }
 
 }  // namespace onnxkit::plan

@@ -147,7 +147,11 @@ Result<bool> inline_functions(Subject& subject) {
 
 void register_inline_functions(PassRegistry& registry);
 void register_inline_functions(PassRegistry& registry) {
-  registry.add({.name = "inline_functions", .stage = Stage::calls, .run = inline_functions, .is_exact = true});
+  registry.add({.name = "inline_functions",
+                .stage = Stage::calls,
+                .run = inline_functions,
+                .is_exact = true,
+                .simplifies = Simplifies::on_request});
 }
 
 }  // namespace onnxkit::plan

@@ -137,8 +137,7 @@ Json to_json(const PlanPart& part) {
 }  // namespace
 
 std::string plan_text(const std::string& model, const PlanSummary& summary) {
-  std::string text = fmt::format("plan of {} on {}\n", without_controls(model == "-" ? standard_input_name : model),
-                                 without_controls(summary.backend));
+  std::string text = fmt::format("plan of {} on {}\n", shown_path(model), without_controls(summary.backend));
   for (const RunInput& input : summary.inputs) {
     if (input.origin != "initializer")
       text += fmt::format("  input        {}  {}\n", quote(input.name), type_text(input.value));

@@ -55,7 +55,7 @@ std::string layers_text(const InspectReport& report) {
 }
 
 std::string inspect_text(const InspectReport& report) {
-  std::string text = without_controls(report.path == "-" ? standard_input_name : report.path.string()) + "\n";
+  std::string text = shown_path(report.path.string()) + "\n";
   const auto line = [&text](std::string_view label, const std::string& value) {
     if (!value.empty()) text += fmt::format("  {:<12} {}\n", label, without_controls(value));
   };
