@@ -115,20 +115,21 @@ std::uint64_t weight_bytes(const ir::Graph& graph) {
 class ReplaceableDefaults {
  public:
   /// Takes them out of the graph; below IR version 4, where each initializer is an input, the inputs instead.
-  explicit ReplaceableDefaults(ir::Model& model) : graph_(*model.graph) {
+  ReplaceableDefaults(ir::Model& model, bool fixes_all) : graph_(*model.graph) {
     std::unordered_set<std::string_view> inputs, stored;
     for (const ir::ValueInfo& input : graph_.inputs) inputs.insert(graph_.name_of(input.value));
     for (const ir::Tensor& tensor : graph_.initializers) stored.insert(tensor.name.view());
-    if (model.ir_version.value_or(constants_apart) < constants_apart) {
+    const bool is_older = model.ir_version.value_or(constants_apart) < constants_apart;
+    if (is_older || fixes_all)
       std::erase_if(graph_.inputs, [&](const auto& input) { return stored.contains(graph_.name_of(input.value)); });
-      model.ir_version = constants_apart;
-      return;
-    }
+    if (is_older) model.ir_version = constants_apart;
+    if (is_older || fixes_all) return;
     const auto is_constant = [&](const ir::Tensor& tensor) { return !inputs.contains(tensor.name.view()); };
     const auto first = std::stable_partition(graph_.initializers.begin(), graph_.initializers.end(), is_constant);
     kept_.assign(std::make_move_iterator(first), std::make_move_iterator(graph_.initializers.end()));
     graph_.initializers.erase(first, graph_.initializers.end());
   }
+  std::size_t size() const { return kept_.size(); }
   void put_back() {
     for (ir::Tensor& tensor : kept_) graph_.initializers.push_back(std::move(tensor));
   }
@@ -198,7 +199,8 @@ Result<Simplified> simplify(const ir::Model& model, const SimplifyOptions& optio
   report.old_ir_version = model.ir_version;
 
   ir::Model copy = ir::clone(model);
-  ReplaceableDefaults defaults(copy);
+  ReplaceableDefaults defaults(copy, options.fix_defaults);
+  report.replaceable = defaults.size();
   plan::Subject subject(std::move(copy), options.context.shared_table(), evaluator(options),
                         {.allow_outside_data = options.allow_outside_data,
                          .memory_limit = options.limits.memory_bytes,

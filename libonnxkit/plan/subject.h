@@ -58,8 +58,8 @@ class Subject {
     bool splits_capped_attention = false;  ///< as BuildOptions have it
     bool is_generic = false;               ///< sizes of inputs are symbols, and further passes will know them
     std::uint64_t memory_limit = 0;        ///< as BuildOptions have it
-    /// The model is a file that people keep: no constant is folded that takes more bytes than this and than what it is made of, and what is quantized
-    /// stays so.
+    /// The model is a file that people keep: no constant is folded that takes more bytes than this and than what it is made of, what is quantized
+    /// stays so, and so do weights with their names.
     std::optional<std::uint64_t> most_growth = {};
   };
 
@@ -119,7 +119,9 @@ class Subject {
   std::optional<std::vector<std::int64_t>> integers(ir::ValueId id) const;
   bool is_constant(ir::ValueId id) const { return uses_->initializers().contains(id); }
 
+  /// Options::most_growth.
   std::optional<std::uint64_t> most_growth() const { return options_.most_growth; }
+  bool is_kept() const { return options_.most_growth.has_value(); }
 
   /// Makes the change and finds out anew what is known. Precondition as of ir::splice, and new values of the main graph have names of fresh_name().
   /// Drops nodes that nobody reads.

@@ -25,6 +25,7 @@ struct SimplifyArguments {
   std::vector<std::string> models;
   OutputPlaces places;
   std::vector<std::string> without, with;
+  bool fix_defaults = false;
   std::uint64_t most_growth = SimplifyOptions().most_growth;
   VerificationOptions verification;
   InferenceOptions inference;
@@ -52,6 +53,7 @@ SimplifiedFile simplified(Model& model, SimplifiedFile file, const SimplifyArgum
   SimplifyOptions options;
   options.without = {arguments.without.begin(), arguments.without.end()};
   options.with = {arguments.with.begin(), arguments.with.end()};
+  options.fix_defaults = arguments.fix_defaults;
   options.most_growth = arguments.most_growth;
   options.limits.threads = arguments.verification.threads;
   options.allow_outside_data = arguments.places.allow_outside_data;
@@ -162,6 +164,8 @@ void register_simplify(CommandList& list) {
   add_output_places(*command, arguments->places, "Print the operators that would change and write nothing");
   add_simplifications(*command, "--without", arguments->without, true, "Leave out some of what is done");
   add_simplifications(*command, "--with", arguments->with, false, "Also do");
+  command->add_flag("--fix-defaults", arguments->fix_defaults,
+                    "Make constants of initializers that are inputs, too, and remove these inputs");
   add_bytes(*command, "--max-growth", arguments->most_growth,
             "Do not fold a node whose result takes more bytes than this and than its inputs");
   add_inference(*command, arguments->inference);

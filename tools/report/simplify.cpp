@@ -54,6 +54,7 @@ Json file_json(const SimplifiedFile& file) {
   json["applied"] = report.applied;
   json["before"] = side_json(report.before, report.weights_before, report.old_ir_version);
   json["after"] = side_json(report.after, report.weights_after, report.new_ir_version);
+  json["replaceable_defaults"] = report.replaceable;
   json["verified"] = verdict_json(file.verified);
   return json;
 }
@@ -82,6 +83,9 @@ std::string simplify_summary(const SimplifiedFile& file, bool dry_run) {
     text += fmt::format(", weights {} -> {}", in_bytes(report.weights_before), in_bytes(report.weights_after));
   if (report.old_ir_version != report.new_ir_version)
     text += fmt::format(", IR version {} -> {}", report.old_ir_version.value_or(0), report.new_ir_version.value_or(0));
+  if (report.replaceable > 0)
+    text += fmt::format(", {} with a default (--fix-defaults makes constants of them)",
+                        counted(report.replaceable, "input"));
   return text + ", " + verdict_text(file.verified) + (file.differs() ? unwritten : "");
 }
 

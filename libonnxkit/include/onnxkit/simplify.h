@@ -25,6 +25,8 @@ struct Simplification {
 struct SimplifyOptions {
   /// By name: those left out of the usual ones, and further ones.
   std::set<std::string> without = {}, with = {};
+  /// Initializers that are inputs, too, are constants and no longer inputs. Below IR version 4 they always are.
+  bool fix_defaults = false;
   /// A node whose result takes more bytes than this, and more than its inputs, is not folded: it would make the file larger.
   std::uint64_t most_growth = std::uint64_t{1} << 20;
   /// Of each run that folds constants.
@@ -41,6 +43,8 @@ struct SimplifyReport {
   std::map<std::string, std::size_t> before, after;
   /// Bytes of the initializers of the main graph.
   std::uint64_t weights_before = 0, weights_after = 0;
+  /// Inputs that have an initializer as their default, which a caller may replace: it is no constant.
+  std::size_t replaceable = 0;
   std::optional<std::int64_t> old_ir_version, new_ir_version;
 };
 

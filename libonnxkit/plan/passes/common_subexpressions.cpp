@@ -76,6 +76,7 @@ class Sharing {
         size = std::min(size, most_elements + 1) * std::min(dim, most_elements + 1);
       const ir::ValueId id = graph_.find(tensor.name.view());
       if (size > most_elements || id == ir::ValueId::none || subject_.uses().is_output(id)) continue;
+      if (subject_.is_kept() && size > 1 && is_floating(subject_.type(id))) continue;
       const auto content = subject_.content(id);
       if (!content || content->type() == ElementType::string) continue;
       std::string key;

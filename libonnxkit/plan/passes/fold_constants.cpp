@@ -107,7 +107,7 @@ class Folding {
 
   /// Weights and biases that are stored as integers, which operators on integers may read, and all where the model is kept.
   bool is_kept_integer(const ir::Node& node) const {
-    if (subject_.most_growth() && Subject::is_op(node, "DequantizeLinear")) return true;
+    if (subject_.is_kept() && Subject::is_op(node, "DequantizeLinear")) return true;
     if (!keeps_integers_ || !Subject::is_op(node, "DequantizeLinear") || node.outputs.size() != 1) return false;
     const ElementType type = subject_.type(node.inputs[0]);
     if (type != ElementType::int8 && type != ElementType::uint8 && type != ElementType::int32) return false;
@@ -159,7 +159,7 @@ class Folding {
 
   /// The file would become larger, by more than it may.
   bool grows(const ir::Node& node) const {
-    if (!subject_.most_growth()) return false;
+    if (!subject_.is_kept()) return false;
     const std::uint64_t made = stored_bytes(node.outputs);
     return made > *subject_.most_growth() && made > stored_bytes(node.inputs);
   }

@@ -31,18 +31,21 @@ class TargetFolding {
   }
 
  private:
+  /// 0 takes the size at that place and -1 what is left, in the constant as in what the model computes.
   Target of_reshape(const checker::Shape& from, const checker::Shape& to) {
     std::vector<std::int64_t> target;
-    bool infers = false;
+    int open = 0;              // sizes that -1 has to stand for
+    bool may_be_zero = false;  // a size: nothing follows from the others then
     for (std::size_t axis = 0; axis < to.size(); ++axis) {
       const ir::Dim size = to[axis];
-      if (subject_.dim_pool().lower_bound(size).value_or(0) < 1) return std::nullopt;  // 0 and -1 are no sizes here
-      const bool stays = axis < from.size() && from[axis] == size;
-      if (!size.is_constant() && !stays && infers) return std::nullopt;
+      const bool is_positive = subject_.dim_pool().lower_bound(size).value_or(0) >= 1;
+      const bool stays = !size.is_constant() && axis < from.size() && from[axis] == size;
+      if (size.is_constant() ? size.constant() < -1 : !stays && !is_positive) return std::nullopt;
       target.push_back(size.is_constant() ? size.constant() : stays ? 0 : -1);
-      infers = infers || target.back() == -1;
+      open += target.back() == -1 && !size.is_constant();
+      may_be_zero = may_be_zero || !is_positive;
     }
-    return !infers || elements(from) == elements(to) ? Target(target) : std::nullopt;
+    return open == 0 || (open == 1 && !may_be_zero && elements(from) == elements(to)) ? Target(target) : std::nullopt;
   }
 
   static Target of_expand(const checker::Shape& from, const checker::Shape& to) {
