@@ -77,8 +77,8 @@ std::string simplify_summary(const SimplifiedFile& file, bool dry_run) {
   const SimplifyReport& report = file.report;
   const std::string unwritten = dry_run ? "" : "; nothing written";
   if (file.refused) return shown_path(file.model) + ": not simplified" + unwritten;
-  std::string text = fmt::format("{}: {} -> {}", shown_path(file.model), counted(total(report.before), "node"),
-                                 counted(std::uint64_t{total(report.after)}));
+  std::string text =
+      fmt::format("{}: {} -> {}", shown_path(file.model), counted(total(report.before), "node"), total(report.after));
   if (report.weights_before != report.weights_after)
     text += fmt::format(", weights {} -> {}", in_bytes(report.weights_before), in_bytes(report.weights_after));
   if (report.old_ir_version != report.new_ir_version)

@@ -35,15 +35,16 @@ class TargetFolding {
   Target of_reshape(const checker::Shape& from, const checker::Shape& to) {
     std::vector<std::int64_t> target;
     int open = 0;              // sizes that -1 has to stand for
-    bool may_be_zero = false;  // a size: nothing follows from the others then
+    bool may_be_zero = false;  // another size: nothing is left for -1 then
     for (std::size_t axis = 0; axis < to.size(); ++axis) {
       const ir::Dim size = to[axis];
-      const bool is_positive = subject_.dim_pool().lower_bound(size).value_or(0) >= 1;
+      const std::int64_t least = subject_.dim_pool().lower_bound(size).value_or(-1);
       const bool stays = !size.is_constant() && axis < from.size() && from[axis] == size;
-      if (size.is_constant() ? size.constant() < -1 : !stays && !is_positive) return std::nullopt;
+      const bool is_open = !size.is_constant() && !stays;
+      if (size.is_constant() ? size.constant() < -1 : is_open && least < 0) return std::nullopt;
       target.push_back(size.is_constant() ? size.constant() : stays ? 0 : -1);
-      open += target.back() == -1 && !size.is_constant();
-      may_be_zero = may_be_zero || !is_positive;
+      open += is_open;
+      may_be_zero = may_be_zero || (!is_open && least < 1);
     }
     return open == 0 || (open == 1 && !may_be_zero && elements(from) == elements(to)) ? Target(target) : std::nullopt;
   }
