@@ -47,8 +47,8 @@ extern "C" int fuzz_simplify(const std::uint8_t* data, std::size_t size) {
   limits.limits = {.threads = 1, .memory_bytes = 16 << 20, .time_ms = 300, .iterations = 0};
   const auto verified = verify_equal(*before, *again, limits);
   if (verified && verified->verdict == Equality::different)
-    fuzz::broken("a simplified model computes the same", {{"before", written(*before, "text")},
-                                                          {"after", written(*model, "text")},
-                                                          {"difference", verified->reason}});
+    fuzz::broken(
+        "a simplified model computes the same",
+        {{"before", written(*before, "text")}, {"after", written(*model, "text")}, {"difference", verified->reason}});
   return 0;
 }

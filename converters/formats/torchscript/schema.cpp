@@ -65,8 +65,9 @@ std::span<const Schema> Schemas::of(std::string_view name) const {
   const auto [known, is_new] = by_name_.try_emplace(std::string(name));
   if (!is_new) return known->second;
   const auto name_of = [](std::string_view row) { return row.substr(0, row.find('.')); };
-  for (const std::string_view row : std::ranges::equal_range(schema_rows(), name, {}, name_of))
-    known->second.push_back(parse_schema(row));
+  const auto rows = schema_rows();
+  for (auto row = std::ranges::lower_bound(rows, name, {}, name_of); row != rows.end() && name_of(*row) == name; ++row)
+    known->second.push_back(parse_schema(*row));
   return known->second;
 }
 

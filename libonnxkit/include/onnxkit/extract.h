@@ -24,7 +24,8 @@ struct Extraction {
   Model model;
   std::size_t nodes = 0, all_nodes = 0;  ///< of the part and of the model, in their main graphs
   std::vector<std::string> inputs;       ///< of the part
-  std::vector<std::string> also_needed;  ///< those of them that are inputs of the model and not in `from`, where that names some
+  std::vector<std::string>
+      also_needed;  ///< those of them that are inputs of the model and not in `from`, where that names some
 };
 
 /// The part of a model that computes `to` from `from`, as a model of its own with the nodes, weights and functions that it needs. Values have the types
