@@ -52,8 +52,6 @@ Result<Model> read_pipe(const std::string& path, const ReadOptions& options) {
 
 }  // namespace
 
-std::string shown_path(const std::string& path) { return without_controls(path == "-" ? standard_input_name : path); }
-
 Error in_file(Error error, const std::string& path) {
   if (error.diagnostic.location.file.empty()) error.diagnostic.location.file = path == "-" ? standard_input_name : path;
   return error;

@@ -10,9 +10,6 @@ namespace onnxkit::tools {
 /// What findings call a model that came from standard input.
 inline constexpr const char* standard_input_name = "<stdin>";
 
-/// `path` as messages show it.
-std::string shown_path(const std::string& path);
-
 /// Reads the model at `path`; "-" is standard input, and pipes are read to their end. What the reader has to say is printed.
 Result<Model> open_model(const std::string& path, const ReadOptions& options = {}, ReadReport* report = nullptr);
 

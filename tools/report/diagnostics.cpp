@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "libonnxkit/base/text/hidden.h"
+#include "tools/model_file.h"
 
 namespace onnxkit::tools {
 namespace {
@@ -101,6 +102,8 @@ std::string json_text(const nlohmann::ordered_json& json) {
   }
   return text;
 }
+
+std::string shown_path(const std::string& path) { return without_controls(path == "-" ? standard_input_name : path); }
 
 std::string counted(std::size_t count, std::string_view what) {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");

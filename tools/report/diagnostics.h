@@ -37,6 +37,9 @@ inline constexpr std::string_view bold = "\x1b[1m";  ///< a `paint`
 /// `text` between the terminal's escape sequence `paint` and the one that ends it; as it is without colour.
 std::string painted(std::string_view paint, std::string_view text, bool color);
 
+/// The path of a model as messages show it.
+std::string shown_path(const std::string& path);
+
 /// "1 error", "2 errors".
 std::string counted(std::size_t count, std::string_view what);
 

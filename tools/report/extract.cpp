@@ -4,7 +4,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "tools/model_file.h"
 #include "tools/report/diagnostics.h"
 #include "tools/report/json.h"
 

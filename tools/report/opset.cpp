@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "tools/model_file.h"
 #include "tools/report/diagnostics.h"
 #include "tools/report/json.h"
 #include "tools/report/verdict.h"

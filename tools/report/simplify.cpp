@@ -7,7 +7,6 @@
 #include <numeric>
 #include <set>
 
-#include "tools/model_file.h"
 #include "tools/report/diagnostics.h"
 #include "tools/report/table.h"
 #include "tools/report/units.h"

@@ -4,7 +4,6 @@
 
 #include <fmt/core.h>
 
-#include "tools/model_file.h"
 #include "tools/report/diagnostics.h"
 #include "tools/report/inspect/inspect.h"
 #include "tools/report/units.h"
