@@ -42,7 +42,7 @@ std::string_view take_part(std::string_view& text) {
 
 Schema parse_schema(std::string_view row) {
   Schema schema;
-  const std::size_t dot = row.find('.'), open = row.find('('), close = row.rfind(')');
+  const std::size_t open = row.find('('), close = row.rfind(')'), dot = row.rfind('.', open);
   schema.name = row.substr(0, dot);
   schema.overload = row.substr(dot + 1, open - dot - 1);
   std::string_view arguments = row.substr(open + 1, close - open - 1), results = row.substr(close + 1);
