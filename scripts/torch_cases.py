@@ -10,6 +10,7 @@ import torch.nn.functional as F
 
 import torch_algebra_cases
 import torch_fourier_cases
+import torch_library_cases
 import torch_overload_cases
 import torch_selection_cases
 import torch_value_cases
@@ -632,3 +633,4 @@ torch_algebra_cases.add_to(case, REFUSED)
 torch_selection_cases.add_to(case)
 REFUSED["antialias_aligned"] = (lambda x: (F.interpolate(x, (3, 5), mode="bilinear", align_corners=True, antialias=True),
                                            F.interpolate(x, (3, 5), mode="bicubic", align_corners=True, antialias=True)), (real(1, 2, 7, 9),), None)
+torch_library_cases.add_to(case, REFUSED)

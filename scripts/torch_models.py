@@ -124,8 +124,8 @@ class NamedInputs(torch.nn.Module):
         return tuple(result[key] for key in self.keys)
 
 
-def language(config_name, model_name, keys=("logits",), mask=True, **settings):
-    """A model over tokens with dynamic batch and sequence."""
+def language(config_name, model_name, keys=("logits",), mask=True, is_open=True, **settings):
+    """A model over tokens with dynamic batch, and sequence where `is_open`."""
 
     def make():
         import transformers
@@ -138,6 +138,8 @@ def language(config_name, model_name, keys=("logits",), mask=True, **settings):
         names = ("input_ids", "attention_mask") if mask else ("input_ids",)
         inputs = (tokens, torch.ones_like(tokens)) if mask else (tokens,)
         axes = {0: torch.export.Dim("batch", min=1, max=64), 1: torch.export.Dim("sequence", min=2, max=32)}
+        if not is_open:
+            del axes[1]
         return NamedInputs(module, names, keys), inputs, (tuple(axes for _ in names),)
 
     return make
@@ -200,6 +202,57 @@ def clip():
     return NamedInputs(module, ("input_ids", "pixel_values"), ("logits_per_image",)), inputs, None
 
 
+def experts(config_name, model_name, **settings):
+    """A language model whose layers choose a few of their experts for each token."""
+    return language(config_name, model_name, num_key_value_heads=2, **SMALL, **settings)
+
+
+def patches_of_series():
+    import transformers
+
+    config = transformers.PatchTSTConfig(num_input_channels=2, context_length=32, patch_length=8, patch_stride=8, d_model=16,
+                                         num_hidden_layers=2, num_attention_heads=2, ffn_dim=32)
+    module = transformers.PatchTSTModel(config).eval()
+    return NamedInputs(module, ("past_values",), ("last_hidden_state",)), (torch.randn(2, 32, 2),), (dynamic_batch(),)
+
+
+class Regions(torch.nn.Module):
+    """What detectors do behind their networks: the best of overlapping boxes, and what the image shows there."""
+
+    def __init__(self):
+        super().__init__()
+        import torchvision
+
+        self.network, self.ops = torch.nn.Conv2d(3, 8, 3, padding=1), torchvision.ops
+
+    def forward(self, image, boxes, scores):
+        best = boxes[self.ops.nms(boxes, scores, 0.5)]
+        return best, self.ops.roi_align(self.network(image), [best], 3, 1.0, 2, True)
+
+
+def regions():
+    corner = torch.rand(12, 2) * 16
+    boxes = torch.cat([corner, corner + 2 + torch.rand(12, 2) * 14], 1)
+    return Regions().eval(), (torch.randn(1, 3, 32, 32), boxes, torch.rand(12)), None
+
+
+class Cells(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = torch.nn.LSTMCell(6, 8), torch.nn.GRUCell(8, 5)
+
+    def forward(self, steps):
+        memory = state = None
+        for step in steps.unbind(1):
+            memory = self.first(step, memory)
+            state = self.second(memory[0], state)
+        return state
+
+
+def cells():
+    return Cells().eval(), (torch.randn(2, 4, 6),), dynamic_batch()
+
+
 SMALL = dict(vocab_size=100, hidden_size=32, intermediate_size=64, num_hidden_layers=2, num_attention_heads=4)
 
 MODELS = {
@@ -253,4 +306,21 @@ MODELS = {
                                 hidden_size=32, intermediate_size=64, num_hidden_layers=2, num_attention_heads=4,
                                 image_size=[32, 32], patch_size=8, num_detection_tokens=10),
     "deberta_v2": language("DebertaV2Config", "DebertaV2ForSequenceClassification", **SMALL),
+    "regions": regions,
+    "recurrent_cells": cells,
+    "qwen3_moe": experts("Qwen3MoeConfig", "Qwen3MoeForCausalLM", head_dim=8, moe_intermediate_size=16, num_experts=4,
+                         num_experts_per_tok=2),
+    "mixtral": experts("MixtralConfig", "MixtralForCausalLM", num_local_experts=4),
+    "mamba": language("MambaConfig", "MambaForCausalLM", mask=False, is_open=False, vocab_size=100, hidden_size=32, state_size=4,
+                      num_hidden_layers=2),
+    "bloom": language("BloomConfig", "BloomForCausalLM", vocab_size=100, hidden_size=32, n_layer=2, n_head=4),
+    "falcon": language("FalconConfig", "FalconForCausalLM", **SMALL),
+    "xlnet": language("XLNetConfig", "XLNetForSequenceClassification", is_open=False, vocab_size=100, d_model=32, n_layer=2, n_head=4, d_inner=64),
+    "funnel": language("FunnelConfig", "FunnelForSequenceClassification", is_open=False, vocab_size=100, block_sizes=[1, 1], d_model=32, n_head=4,
+                       d_head=8, d_inner=64),
+    "fnet": language("FNetConfig", "FNetForSequenceClassification", mask=False, vocab_size=100, hidden_size=32, intermediate_size=64,
+                     num_hidden_layers=2, max_position_embeddings=64),
+    "canine": language("CanineConfig", "CanineForSequenceClassification", is_open=False, hidden_size=32, intermediate_size=64, num_hidden_layers=2,
+                       num_attention_heads=4, max_position_embeddings=64, num_hash_buckets=64),
+    "patchtst": patches_of_series,
 }

@@ -9,6 +9,7 @@ from typing import Dict, List, NamedTuple, Optional, Tuple
 
 import torch
 import torch.nn.functional as F
+import torchvision
 from torch import nn
 
 CASES = {}
@@ -679,9 +680,23 @@ def modules_with_own_operators():
     case("embedding_bag_scripted", nn.EmbeddingBag(6, 3, mode="max", padding_idx=2), torch.tensor([[0, 2, 5], [2, 2, 2]]), scripted=True)
 
 
+class Boxes(nn.Module):
+    def forward(self, images, boxes, scores):
+        best = boxes[torchvision.ops.nms(boxes, scores, 0.4)]
+        placed = torch.cat([torch.zeros(best.shape[0], 1), best], 1)
+        return best, torchvision.ops.roi_align(images, placed, (2, 3), 0.5, 2, True), torch.clip(scores, 0.2, 0.7).arctan_()
+
+
+def libraries():
+    corner = torch.rand(6, 2) * 4
+    inputs = torch.randn(1, 2, 8, 8), torch.cat([corner, corner + 1 + torch.rand(6, 2) * 6], 1), torch.rand(6)
+    case("boxes", Boxes(), *inputs)
+
+
 torch.manual_seed(0)
 with torch.no_grad():
     traces()
     scripts()
     refused()
     modules_with_own_operators()
+    libraries()

@@ -44,27 +44,35 @@ class Mappings {
   }
   /// Operators of `add` that do to the real and to the imaginary part of their operands what they do to real numbers.
   void add_by_part(std::initializer_list<std::string_view> ops) { by_part_.insert(ops); }
+  /// Another name of an operator, which is read with the same arguments.
+  void add_alias(std::string_view alias, std::string_view op) { aliases_.insert_or_assign(alias, op); }
   /// Null when there is none.
   MapNode find(std::string_view op) const { return find_in(by_op_, op); }
   MapNode find_complex(std::string_view op) const { return find_in(complex_, op); }
-  bool is_by_part(std::string_view op) const { return by_part_.contains(op); }
+  bool is_by_part(std::string_view op) const { return by_part_.contains(own_name(op)); }
   const std::map<std::string_view, MapNode>& all() const { return by_op_; }
   /// All that something is known of, sorted.
   ReadOperators operators() const {
     ReadOperators known;
     for (const auto& [op, map] : by_op_) known.push_back({std::string(op), {}});
+    for (const auto& [alias, op] : aliases_) known.push_back({std::string(alias), {}});
     for (const auto& [op, why] : refused_) known.push_back({std::string(op), std::string(why.reason)});
     std::sort(known.begin(), known.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
     return known;
   }
 
  private:
-  static MapNode find_in(const std::map<std::string_view, MapNode>& maps, std::string_view op) {
-    const auto found = maps.find(op);
+  std::string_view own_name(std::string_view op) const {
+    const auto found = aliases_.find(op);
+    return found == aliases_.end() ? op : found->second;
+  }
+  MapNode find_in(const std::map<std::string_view, MapNode>& maps, std::string_view op) const {
+    const auto found = maps.find(own_name(op));
     return found == maps.end() ? nullptr : found->second;
   }
 
   std::map<std::string_view, MapNode> by_op_, complex_;
+  std::map<std::string_view, std::string_view> aliases_;
   std::set<std::string_view> by_part_;
   std::map<std::string_view, Refused> refused_;
 };

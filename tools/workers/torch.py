@@ -1,6 +1,7 @@
 """PyTorch: files of torch.export and of TorchScript, and ONNX through onnx2torch."""
 import contextlib
 import json
+import zipfile
 
 from _protocol import THREADS, Backend, Model, import_runtime, number, option, serve
 from _onnx import ports_of
@@ -10,12 +11,25 @@ from _values import ML_DTYPES, NUMPY, STRING, Inner, Port, WorkerError, code_of,
 # Names of types in torch that are not those of numpy and ml_dtypes.
 RENAMED = {"float8_e8m0fnu": 24}
 TYPE_NAMES = {name: code for table in (NUMPY, ML_DTYPES) for code, name in table.items()} | RENAMED
+# Packages that register operators of their own, by how programs name these.
+LIBRARIES = {b"ops.torchvision.": "torchvision", b"ops.transformers.": "transformers.integrations.moe"}
 PRECISIONS = {"f16": "float16", "bf16": "bfloat16"}
 
 
 def type_code(dtype):
     """The ONNX number of a torch type; None: it has none."""
     return TYPE_NAMES.get(str(dtype).removeprefix("torch."))
+
+
+def import_libraries(path):
+    """The packages whose operators a file calls."""
+    if not zipfile.is_zipfile(path):
+        return
+    with zipfile.ZipFile(path) as archive:
+        texts = [archive.read(entry) for entry in archive.namelist() if entry.endswith((".json", ".py"))]
+    for name, module in LIBRARIES.items():
+        if any(name in text for text in texts):
+            import_runtime(module, module.partition(".")[0])
 
 
 class Module(Model):
@@ -202,6 +216,7 @@ class Torch(Backend):
 
     def load(self, path, format, options):
         settings = self.settings(options)
+        import_libraries(path)
         if format == "torch-export":
             graph_module, *ports = self.exported(path, options["device"])
             return Exported(graph_module, self.torch, settings, options, *ports)
@@ -230,16 +245,19 @@ class Torch(Backend):
             program = self.torch.export.passes.move_to_device_pass(program, device)
         tree, module = self.torch.utils._pytree, program.module()
         values = {node.name: node.meta.get("val") for node in program.graph.nodes}
-        signature = program.graph_signature
-        if not all(isinstance(name, str) for name in [*signature.user_inputs, *signature.user_outputs]):
-            raise WorkerError("unsupported", "the program has constants among its inputs or outputs")
-        spec = program.call_spec.in_spec
+        signature, constant = program.graph_signature, self.torch.export.graph_signature.ConstantArgument
+        if not all(isinstance(name, str) for name in signature.user_outputs):
+            raise WorkerError("unsupported", "the program has constants among its outputs")
+        spec, given = program.call_spec.in_spec, [one.arg for one in signature.input_specs if one.kind.name == "USER_INPUT"]
 
         def function(inputs):
-            args, kwargs = tree.tree_unflatten(inputs, spec)
+            inputs = iter(inputs)
+            leaves = [one.value if isinstance(one, constant) else next(inputs) for one in given]
+            args, kwargs = tree.tree_unflatten(leaves, spec)
             return tree.tree_flatten(module(*args, **kwargs))[0]
 
-        return (module, function, [port_of_fake(name, values[name]) for name in signature.user_inputs],
+        names = [one.name for one in given if not isinstance(one, constant)]
+        return (module, function, [port_of_fake(name, values[name]) for name in names],
                 [port_of_fake(name, values[name]) for name in signature.user_outputs])
 
     def is_state_dict(self, path):

@@ -98,6 +98,7 @@ constexpr std::array view_ops = {
     ViewOp{"aten.chunk.default", Inverse::none},
     ViewOp{"aten.unbind.int", Inverse::none},
     ViewOp{"aten.narrow.default", Inverse::none},
+    ViewOp{"aten.narrow.Tensor", Inverse::none},
     ViewOp{"aten.unfold.default", Inverse::none},
     ViewOp{"aten.tensor_split.sections", Inverse::none},
     ViewOp{"aten.tensor_split.indices", Inverse::none},

@@ -29,7 +29,10 @@ class GraphReader {
   Result<void> read(Json json) {
     for (const Json value : json["tensor_values"]) add_value(value.name(), tensor_type(value));
     for (const Json argument : json["inputs"]) {
-      const ValueId id = value_named(payload_of(argument));
+      const Json payload = payload_of(argument);
+      if (depth_ == 0 && !payload.is_object())
+        continue;  // a number, a text or nothing: the program was specialised for it
+      const ValueId id = value_named(payload);
       if (id == ValueId::none) return malformed_program("an input of the program has no name");
       graph_.inputs.push_back(id);
     }

@@ -12,6 +12,7 @@
 #include "converters/formats/pt2/mappings.h"
 #include "converters/formats/pt2/program.h"
 #include "converters/formats/pt2/weights.h"
+#include "converters/formats/pt2/wrapped.h"
 #include "libonnxkit/wire/zip/archive.h"
 
 namespace onnxkit::pt2 {
@@ -25,6 +26,7 @@ foreign::ReadOperators read_operators() {
 }
 
 Result<ir::Model> to_onnx(Program& program, std::vector<Diagnostic>& findings, foreign::Trace* trace) {
+  inline_wrapped(program.model.graph);
   const auto written = functionalize(program.model.graph, *program.model.strings);
   if (!written) return written.error();
   std::vector<Written> changes = std::move(program.changes);

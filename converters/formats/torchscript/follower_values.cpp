@@ -327,6 +327,7 @@ Item Follower::call_path(const std::string& path, std::vector<NamedItem> argumen
   for (const std::string_view domain : {"torch.", "ops.aten."})
     if (path.starts_with(domain)) return aten(std::string_view(path).substr(domain.size()), arguments);
   constexpr std::string_view operators = "ops.";
+  if (path.starts_with("ops.torchvision.")) return aten(std::string_view(path).substr(operators.size()), arguments);
   if (!path.starts_with(operators)) return refuse(fmt::format("the code of the model calls {}", quote(path)));
   std::vector<Argument> given;
   for (const NamedItem& argument : arguments)

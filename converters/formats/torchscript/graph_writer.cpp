@@ -232,8 +232,9 @@ Item GraphWriter::unmapped(std::string_view name, std::span<const NamedItem> arg
   for (const NamedItem& each : arguments)
     if (each.item.kind == Kind::tensor) given.push_back(argument(each.name, each.item));
   const bool is_known = !schemas_.of(name).empty();
-  Item result = node(fmt::format("aten.{}.{}", name, is_known ? "with these arguments" : "default"), std::move(given),
-                     Kind::tensor);
+  const std::string_view domain = name.find('.') == name.npos ? "aten." : "";
+  Item result = node(fmt::format("{}{}.{}", domain, name, is_known ? "with these arguments" : "default"),
+                     std::move(given), Kind::tensor);
   result.node = graph().nodes.size() - 1;
   result.may_be_several = true;
   return result;
@@ -272,7 +273,8 @@ Item GraphWriter::call(std::string_view name, std::span<const NamedItem> argumen
     if (auto made = typed_argument(*wanted, arguments[i].item)) given.push_back(*std::move(made));
   }
   const bool is_size = schema->name == "size" && schema->overload == "int";
-  Node& made = add_node(is_size ? "aten.sym_size.int" : fmt::format("aten.{}.{}", schema->name, schema->overload));
+  const std::string_view domain = schema->name.find('.') == schema->name.npos ? "aten." : "";
+  Node& made = add_node(is_size ? "aten.sym_size.int" : fmt::format("{}{}.{}", domain, schema->name, schema->overload));
   made.arguments = std::move(given);
   const std::size_t index = graph().nodes.size() - 1;
   Items results;

@@ -40,13 +40,16 @@ std::string_view take_part(std::string_view& text) {
   return part;
 }
 
+/// Of the operator, without that of the overload.
+std::string_view name_of(std::string_view row) { return row.substr(0, row.rfind('.', row.find('('))); }
+
 }  // namespace
 
 Schema parse_schema(std::string_view row) {
   Schema schema;
-  const std::size_t dot = row.find('.'), open = row.find('('), close = row.rfind(')');
-  schema.name = row.substr(0, dot);
-  schema.overload = row.substr(dot + 1, open - dot - 1);
+  const std::size_t open = row.find('('), close = row.rfind(')');
+  schema.name = name_of(row);
+  schema.overload = row.substr(schema.name.size() + 1, open - schema.name.size() - 1);
   std::string_view arguments = row.substr(open + 1, close - open - 1), results = row.substr(close + 1);
   bool is_keyword_only = false;
   while (!arguments.empty()) {
@@ -64,7 +67,6 @@ Schema parse_schema(std::string_view row) {
 std::span<const Schema> Schemas::of(std::string_view name) const {
   const auto [known, is_new] = by_name_.try_emplace(std::string(name));
   if (!is_new) return known->second;
-  const auto name_of = [](std::string_view row) { return row.substr(0, row.find('.')); };
   const auto rows = schema_rows();
   for (auto row = std::ranges::lower_bound(rows, name, {}, name_of); row != rows.end() && name_of(*row) == name; ++row)
     known->second.push_back(parse_schema(*row));

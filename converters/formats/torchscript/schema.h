@@ -36,7 +36,7 @@ struct SchemaArgument {
   std::string_view fallback;  ///< "[1, 1]", "None", "0.5", "'constant'"; empty where it says nothing about the result
 };
 
-/// An overload of an operator of ATen.
+/// An overload of an operator of ATen, or of torchvision, whose names say so: "torchvision.nms".
 struct Schema {
   std::string_view name, overload;  ///< "add", "Tensor"
   std::vector<SchemaArgument> arguments;

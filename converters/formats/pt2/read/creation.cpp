@@ -139,8 +139,8 @@ void map_arange(Call& call) {
 void map_eye(Call& call) {
   auto& onnx = call.onnx;
   const ElementType type = created_type(call, ElementType::float32);
-  const std::int64_t rows = call.integer("n", 1), columns = call.integer("m", rows);
-  const Val like = onnx.emit("Expand", {onnx.scalar(foreign::part_type_of(type), 0), onnx.integers({rows, columns})});
+  const Val rows = call.size("n", 1), columns = call.has("m") ? call.size("m", 1) : rows;
+  const Val like = onnx.emit("Expand", {onnx.scalar(foreign::part_type_of(type), 0), onnx.joined({rows, columns})});
   give(call, type, onnx.emit("EyeLike", {like}));
 }
 
@@ -177,6 +177,28 @@ void map_triangle(Call& call) {
   call.result(is_boolean ? onnx.cast(part, type) : part);
 }
 
+/// Row and column of each place on one side of a diagonal, row by row.
+template <std::int64_t upper>
+void map_triangle_indices(Call& call) {
+  auto& onnx = call.onnx;
+  const ElementType type = created_type(call, ElementType::int64);
+  const std::int64_t rows = call.integer("row", 0), columns = call.integer("col", 0),
+                     offset = call.integer("offset", 0);
+  constexpr std::int64_t most = 4096;
+  if (rows > most || columns > most || rows * columns > most * 16) return call.refuse("too many places for a constant");
+  std::vector<std::int64_t> at_rows, at_columns;
+  for (std::int64_t i = 0; i < rows; ++i)
+    for (std::int64_t j = 0; j < columns; ++j)
+      if (upper ? j - i >= offset : j - i <= offset) {
+        at_rows.push_back(i);
+        at_columns.push_back(j);
+      }
+  at_rows.insert(at_rows.end(), at_columns.begin(), at_columns.end());
+  std::string bytes(reinterpret_cast<const char*>(at_rows.data()), at_rows.size() * sizeof(std::int64_t));
+  const auto count = static_cast<std::int64_t>(at_columns.size());
+  call.result(onnx.cast(onnx.owned_initializer("places", ElementType::int64, {2, count}, std::move(bytes)), type));
+}
+
 }  // namespace
 
 void register_creation(Mappings& mappings);
@@ -194,6 +216,8 @@ void register_creation(Mappings& mappings) {
   mappings.add({"aten.arange.default", "aten.arange.start", "aten.arange.start_step"}, map_arange);
   mappings.add({"aten.eye.default", "aten.eye.m"}, map_eye);
   mappings.add({"aten.meshgrid.default", "aten.meshgrid.indexing"}, map_meshgrid);
+  mappings.add("aten.tril_indices.default", map_triangle_indices<0>);
+  mappings.add("aten.triu_indices.default", map_triangle_indices<1>);
   mappings.add("aten.tril.default", map_triangle<0>);
   mappings.add("aten.triu.default", map_triangle<1>);
 }

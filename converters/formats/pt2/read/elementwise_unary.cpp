@@ -13,21 +13,37 @@ struct Unary {
 };
 
 constexpr Unary of_floating[] = {
-    {"aten.sqrt.default", "Sqrt"},   {"aten.reciprocal.default", "Reciprocal"},
-    {"aten.exp.default", "Exp"},     {"aten.log.default", "Log"},
-    {"aten.sin.default", "Sin"},     {"aten.cos.default", "Cos"},
-    {"aten.tan.default", "Tan"},     {"aten.asin.default", "Asin"},
-    {"aten.acos.default", "Acos"},   {"aten.atan.default", "Atan"},
-    {"aten.sinh.default", "Sinh"},   {"aten.cosh.default", "Cosh"},
-    {"aten.asinh.default", "Asinh"}, {"aten.acosh.default", "Acosh"},
-    {"aten.atanh.default", "Atanh"}, {"aten.tanh.default", "Tanh"},
-    {"aten.erf.default", "Erf"},     {"aten.sigmoid.default", "Sigmoid"},
+    {"aten.sqrt.default", "Sqrt"},
+    {"aten.reciprocal.default", "Reciprocal"},
+    {"aten.exp.default", "Exp"},
+    {"aten.log.default", "Log"},
+    {"aten.sin.default", "Sin"},
+    {"aten.cos.default", "Cos"},
+    {"aten.tan.default", "Tan"},
+    {"aten.asin.default", "Asin"},
+    {"aten.acos.default", "Acos"},
+    {"aten.atan.default", "Atan"},
+    {"aten.sinh.default", "Sinh"},
+    {"aten.cosh.default", "Cosh"},
+    {"aten.asinh.default", "Asinh"},
+    {"aten.acosh.default", "Acosh"},
+    {"aten.atanh.default", "Atanh"},
+    {"aten.tanh.default", "Tanh"},
+    {"aten.erf.default", "Erf"},
+    {"aten.sigmoid.default", "Sigmoid"},
+    // other names of the same
+    {"aten.arcsin.default", "Asin"},
+    {"aten.arccos.default", "Acos"},
+    {"aten.arctan.default", "Atan"},
+    {"aten.arcsinh.default", "Asinh"},
+    {"aten.arccosh.default", "Acosh"},
+    {"aten.arctanh.default", "Atanh"},
+    {"aten.special_erf.default", "Erf"},
+    {"aten.special_expit.default", "Sigmoid"},
 };
 constexpr Unary of_numbers[] = {
-    {"aten.abs.default", "Abs"},
-    {"aten.neg.default", "Neg"},
-    {"aten.sign.default", "Sign"},
-    {"aten.sgn.default", "Sign"},
+    {"aten.abs.default", "Abs"},  {"aten.neg.default", "Neg"},      {"aten.sign.default", "Sign"},
+    {"aten.sgn.default", "Sign"}, {"aten.absolute.default", "Abs"}, {"aten.negative.default", "Neg"},
 };
 /// These leave integers as they are.
 constexpr Unary of_fractions[] = {

@@ -197,6 +197,11 @@ void map_masked_fill(Call& call) {
   auto& onnx = call.onnx;
   const Val x = call.tensor("self");
   const Val mask = onnx.cast(call.tensor("mask"), ElementType::boolean);
+  const foreign::Argument* value = call.argument("value");
+  // Runtimes lack Where of truth values.
+  if (onnx.elem(x) == ElementType::boolean && value && !value->as<foreign::ValueId>())
+    return call.result(call.real("value", 0) != 0 ? onnx.emit("Or", {x, mask})
+                                                  : onnx.emit("And", {x, onnx.emit("Not", {mask})}));
   call.result(onnx.emit("Where", {mask, call.number("value", onnx.elem(x)), x}));
 }
 

@@ -1,5 +1,6 @@
 // Products of matrices.
 #include "converters/formats/pt2/mappings.h"
+#include "converters/formats/pt2/promotion.h"
 
 namespace onnxkit::pt2 {
 namespace {
@@ -63,12 +64,19 @@ void map_addmv(Call& call) {
 /// Each element of the first vector times each of the second.
 Val outer_product(Call& call, Val a, Val b) { return call.onnx.emit("Mul", {call.onnx.unsqueeze(a, {1}), b}); }
 
+/// Types are promoted, unlike those of products of matrices.
 void map_addr(Call& call) {
-  const Val a = call.tensor("vec1"), b = call.tensor("vec2");
-  call.result(scaled_sum(call, call.tensor("self"), outer_product(call, a, b)));
+  auto& onnx = call.onnx;
+  const Val self = call.tensor("self");
+  const ElementType type = promoted(promoted(call, "vec1", "vec2"), onnx.elem(self));
+  const Val product = outer_product(call, call.number("vec1", type), call.number("vec2", type));
+  call.result(scaled_sum(call, onnx.cast(self, type), product));
 }
 
-void map_outer(Call& call) { call.result(outer_product(call, call.tensor("self"), call.tensor("vec2"))); }
+void map_outer(Call& call) {
+  const Operands x = operands_of(call, "self", "vec2");
+  call.result(outer_product(call, x.a, x.b));
+}
 
 /// The sum of the products over the batch.
 void map_addbmm(Call& call) {

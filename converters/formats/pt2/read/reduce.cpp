@@ -201,8 +201,10 @@ void register_reduce(Mappings& mappings) {
   mappings.add({"aten.min.default", "aten.min.dim"}, map_extremum_with_index<false>);
   mappings.add("aten.argmax.default", map_arg<true>);
   mappings.add("aten.argmin.default", map_arg<false>);
-  mappings.add({"aten.any.default", "aten.any.dim", "aten.any.dims"}, map_quantifier<true>);
-  mappings.add({"aten.all.default", "aten.all.dim", "aten.all.dims"}, map_quantifier<false>);
+  mappings.add({"aten.any.default", "aten.any.dim", "aten.any.dims", "aten._is_any_true.default"},
+               map_quantifier<true>);
+  mappings.add({"aten.all.default", "aten.all.dim", "aten.all.dims", "aten._is_all_true.default"},
+               map_quantifier<false>);
   mappings.add({"aten.var.default", "aten.var.dim", "aten.var.correction"}, map_variance);
   mappings.add({"aten.std.default", "aten.std.dim", "aten.std.correction"}, map_deviation);
   mappings.add({"aten.var_mean.default", "aten.var_mean.dim", "aten.var_mean.correction"}, map_variance_and_mean);

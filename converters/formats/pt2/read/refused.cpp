@@ -20,6 +20,8 @@ void register_refused(Mappings& mappings) {
   mappings.refuse({"aten._batch_norm_with_update.default"},
                   {.reason = "batch normalization in training has no counterpart",
                    .help = "call eval() on the module before exporting it"});
+  mappings.refuse({"higher_order.wrap_with_autocast"}, {.reason = "autocast that is on computes in shorter types",
+                                                        .help = "export the module without torch.autocast"});
   // Exporters check the places of parts whose sizes are not known.
   mappings.refuse({"aten.sym_storage_offset.default"},
                   {.reason = "where a tensor lies in memory has no counterpart", .is_free_of_effects = true});

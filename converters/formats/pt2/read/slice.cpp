@@ -49,7 +49,15 @@ void map_narrow(Call& call) {
   auto& onnx = call.onnx;
   const Val x = call.tensor("self");
   const std::int64_t axis = call.axis("dim", 0, call.rank(x));
-  const Val start = call.size("start", 0);
+  const Val given = call.size("start", 0), size = onnx.size_of(x, axis);
+  const auto known = onnx.constant_integers(given);
+  Val start = given;
+  // Counted from the end; where a program computes the place, a tensor says so.
+  const bool is_counted_back = known && known->size() == 1 && known->front() < 0;
+  if (is_counted_back) start = onnx.emit("Add", {given, size});
+  if (!known && call.node.op == "aten.narrow.Tensor")
+    start =
+        onnx.emit("Where", {onnx.emit("Less", {given, onnx.integers({0})}), onnx.emit("Add", {given, size}), given});
   const Val end = onnx.emit("Add", {start, call.size("length", 0)});
   call.result(onnx.emit("Slice", {x, start, end, onnx.integers({axis})}));
 }
@@ -231,7 +239,7 @@ void map_stack(Call& call) {
 void register_slice(Mappings& mappings);
 void register_slice(Mappings& mappings) {
   mappings.add({"aten.slice.Tensor", "aten.slice_copy.Tensor"}, map_slice);
-  mappings.add({"aten.narrow.default", "aten.narrow_copy.default"}, map_narrow);
+  mappings.add({"aten.narrow.default", "aten.narrow_copy.default", "aten.narrow.Tensor"}, map_narrow);
   mappings.add({"aten.select.int", "aten.select_copy.int"}, map_select);
   mappings.add("aten.slice_scatter.default", map_slice_scatter);
   mappings.add("aten.select_scatter.default", map_select_scatter);

@@ -103,7 +103,7 @@ void map_nonzero_static(Call& call) {
 /// A vector of coordinates for each axis.
 void map_nonzero_by_axis(Call& call) {
   auto& onnx = call.onnx;
-  Val x = call.tensor("self");
+  Val x = call.tensor(call.has("condition") ? "condition" : "self");
   if (call.rank(x) == 0) x = onnx.reshape(x, {1});
   const Val places = onnx.emit("NonZero", {x});
   std::vector<Val> results;
@@ -122,7 +122,7 @@ void register_unique(Mappings& mappings) {
   mappings.add("aten.unique_dim.default", map_unique_slices);
   mappings.add("aten.unique_consecutive.default", map_unique_runs);
   mappings.add("aten.nonzero_static.default", map_nonzero_static);
-  mappings.add("aten.nonzero_numpy.default", map_nonzero_by_axis);
+  mappings.add({"aten.nonzero_numpy.default", "aten.where.default"}, map_nonzero_by_axis);
 }
 
 }  // namespace onnxkit::pt2

@@ -1,9 +1,9 @@
-// One step of a recurrent network: PyTorch's own cells, which traces and .pt2 have taken apart.
+// One step of a recurrent network: PyTorch's own cells.
 #include <vector>
 
-#include "converters/formats/torchscript/mappings.h"
+#include "converters/formats/pt2/mappings.h"
 
-namespace onnxkit::torchscript {
+namespace onnxkit::pt2 {
 namespace {
 
 using foreign::Call;
@@ -65,4 +65,4 @@ void register_recurrent_cell(Mappings& mappings) {
   mappings.add({"aten.rnn_tanh_cell.default", "aten.rnn_relu_cell.default"}, map_plain_cell);
 }
 
-}  // namespace onnxkit::torchscript
+}  // namespace onnxkit::pt2
