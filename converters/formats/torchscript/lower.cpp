@@ -12,34 +12,47 @@ namespace {
 
 using foreign::ValueId;
 using Kind = Item::Kind;
-using Shapes = std::map<std::string, InputShape>;
 
 class Lowering {
  public:
-  Lowering(Module& module, const Shapes& shapes)
-      : module_(module), follower_(module, model_), inputs_(module, shapes, model_, follower_.writer()) {}
+  Lowering(Module& module, const Settings& settings)
+      : module_(module), follower_(module, model_), inputs_(module, settings, model_, follower_.writer()) {}
 
   Result<Lowered> run() {
     model_.framework = "PyTorch";
     Item root = Item::of_kind(Kind::object);
     root.object = module_.root();
     const Function* forward = follower_.method_of(root, "forward");
+    // One for each overload, the first of tensors: recurrent layers have another for packed sequences.
+    if (!forward) forward = follower_.method_of(root, "forward__0");
     if (!forward) return make_error("malformed-model", "the module has no method forward");
     const auto arguments = inputs_.read(*forward);
     if (!arguments) return arguments.error();
-    const Item result = follower_.call_method(root, "forward", *arguments);
+    follower_.give(inputs_.attributes());
+    const Item result = follower_.call_method(root, forward->name, *arguments);
     if (follower_.fault()) return *follower_.fault();
+    if (const auto changed = follower_.changed_attribute()) return not_kept(*changed);
     if (auto added = add_outputs(result); !added) return std::move(added).error();
     add_rebound();
     if (model_.graph.outputs.empty()) return make_error("not-supported", "the module returns no tensor");
     add_metadata("source_sizes", inputs_.traced_sizes());
     add_metadata("source_inputs", inputs_.structure());
+    add_metadata("source_attributes", inputs_.attribute_structure());
     if (is_nested(result)) add_metadata("source_outputs", structure_.text());
     for (const auto& file : module_.archive.files()) model_.files.push_back(file);
-    return Lowered{std::move(model_), std::move(rebound_)};
+    return Lowered{std::move(model_), std::move(rebound_), inputs_.state()};
   }
 
  private:
+  static Error not_kept(const std::string& attribute) {
+    Error error = make_error(
+        "not-supported",
+        fmt::format("the module changes attribute {}, which is no tensor, for its next call", quote(attribute)));
+    error.diagnostic.help = fmt::format("onnxkit convert --set {}=VALUE converts the module with a value that stays",
+                                        without_controls(attribute));
+    return error;
+  }
+
   void add_metadata(std::string_view key, const std::string& text) {
     if (!text.empty()) model_.metadata.emplace_back(key, follower_.writer().keep(text));
   }
@@ -76,6 +89,7 @@ class Lowering {
       structure_.null();
       return {};
     }
+    if (item.is_number()) return add_outputs(follower_.tensor_of(item), depth + 1);
     if (item.kind != Kind::list && item.kind != Kind::tuple && item.kind != Kind::dict)
       return make_error("not-supported", "the module returns something that is not a tensor");
     const bool is_dict = item.kind == Kind::dict;
@@ -107,6 +121,6 @@ class Lowering {
 
 }  // namespace
 
-Result<Lowered> lower(Module& module, const Shapes& shapes) { return Lowering(module, shapes).run(); }
+Result<Lowered> lower(Module& module, const Settings& settings) { return Lowering(module, settings).run(); }
 
 }  // namespace onnxkit::torchscript

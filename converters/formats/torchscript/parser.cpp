@@ -170,6 +170,7 @@ class Parser {
     if (take_name("if")) return branch(std::move(made));
     if (take_name("while") || is_name("for")) return loop(std::move(made));
     if (take_name("with")) return context(std::move(made));
+    if (take_name("def")) return inner_function(std::move(made));
     if (take_name("return")) {
       made.kind = Statement::Kind::result;
       if (next().kind != Token::Kind::line_end) made.value = tuple_or_expression();
@@ -180,6 +181,17 @@ class Parser {
       assignment(made);
     }
     expect(take(Token::Kind::line_end), "the end of the line");
+    return made;
+  }
+
+  /// Without parameters: what it needs are variables around it.
+  Statement inner_function(Statement made) {
+    made.kind = Statement::Kind::function;
+    const std::string_view called = name();
+    made.targets.push_back(Expression{.kind = Form::name, .text = called});
+    expect(take_symbol("("), "a bracket");
+    expect(take_symbol(")"), "a bracket");
+    made.body = block();
     return made;
   }
 

@@ -46,6 +46,7 @@ struct Statement {
     branch,      ///< if value: body else: other
     for_loop,    ///< for targets in value: body
     while_loop,  ///< while value: body
+    function,    ///< def targets[0](): body
     context,     ///< with value as targets: body
     failure,     ///< raise, assert
     nothing,     ///< pass
