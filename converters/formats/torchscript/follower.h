@@ -31,8 +31,8 @@ class Follower {
   const std::vector<std::pair<Item, Item>>& rebound() const { return rebound_; }
   /// Attributes, by their paths, that hold something else than in the file.
   void give(std::map<std::string, Item> attributes) { given_ = std::move(attributes); }
-  /// The path of an attribute that is no tensor, is read, and holds something else behind the run; nothing where all stay.
-  std::optional<std::string> changed_attribute();
+  /// Attributes, by path, that are no tensors, are read, and hold something else behind the run: what they hold then.
+  std::map<std::string, Item> changed_attributes();
   /// The method of an object; null when its class has none of that name.
   const Function* method_of(const Item& object, std::string_view method) const;
   Item of_pickle(containers::Pickle value, const std::string& path);
@@ -84,6 +84,9 @@ class Follower {
   void note_numbers(std::string_view op, const Items& items, const Item& result);
   bool is_view_of_known(Item tensor) const;
   std::optional<Item> known_number(const Item& tensor, Item::Kind kind);
+  bool is_of_type_already(const std::vector<NamedItem>& arguments);
+  Item places_of(const Item& tensor);
+  std::string origin_of(const Items& items);
   Item begin_context(const Item& context, const std::vector<NamedItem>& arguments);
   std::optional<Item> compared_lists(std::string_view name, const Items& items);
   std::optional<Item> of_range(std::string_view name, const Items& items);

@@ -52,10 +52,15 @@ Item Follower::unpacked(const std::vector<NamedItem>& arguments) {
   const auto sizes = types().sizes(rows);
   const std::int64_t steps = sizes && !sizes->empty() ? sizes->front() : -1;
   const bool is_given = total.kind == Kind::integer;
-  if (is_given && (!total.is_known() || steps < 0 || total.integer > steps))
-    return refuse("a packed sequence is padded to more steps than it had, or to a number that only a run can tell");
+  const bool is_enough = total.is_known() && total.integer <= steps;
+  if (is_given && !is_enough) {  // more steps than there may be, of which the wanted ones are kept
+    const auto rank = sizes ? sizes->size() : 0;
+    Items pads(2 * rank, Item::of_integer(0));
+    if (!pads.empty()) pads.back() = total;
+    rows = aten("constant_pad_nd", {at_place(rows), at_place(Item::of_items(Kind::list, std::move(pads)))});
+  }
   const Item longest = is_given ? total : number_of(aten("max", {at_place(parts[1])}), Kind::integer);
-  if (!is_given || total.integer != steps)
+  if (!is_given || !is_enough || total.integer != steps)
     rows = aten("slice", {at_place(rows), at_place(Item::of_integer(0)), at_place({}), at_place(longest)});
   if (is_true(given(arguments, 1, "batch_first")))
     rows = aten("transpose", {at_place(rows), at_place(Item::of_integer(0)), at_place(Item::of_integer(1))});
@@ -68,6 +73,11 @@ std::optional<Item> Follower::of_packed(std::string_view name, const std::vector
   if (name == "__is__" || name == "__isnot__") return std::nullopt;
   const Items parts = *arguments.front().item.items;
   if (name == "select") return aten("size", {at_place(parts[0]), at_place(Item::of_integer(1))});
+  const bool asks_width = name == "size" && arguments.size() == 2 && arguments[1].item.is_known() &&
+                          arguments[1].item.kind == Kind::integer && arguments[1].item.integer == -1;
+  if (asks_width) return aten("size", {at_place(parts[0]), arguments[1]});
+  const auto sizes = name == "dim" ? types().sizes(parts[0]) : std::nullopt;
+  if (sizes) return Item::of_integer(static_cast<std::int64_t>(sizes->size()) - 1);  // rows one behind the other
   constexpr std::array<std::string_view, 4> networks = {"lstm", "gru", "rnn_tanh", "rnn_relu"};
   const bool is_network = std::find(networks.begin(), networks.end(), name) != networks.end();
   constexpr std::array<std::string_view, 9> names = {"input",      "lengths", "hx",    "params",       "has_biases",

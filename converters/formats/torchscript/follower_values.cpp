@@ -66,11 +66,40 @@ std::vector<NamedItem> with_numbers(std::vector<NamedItem> arguments) {
   return arguments;
 }
 
+/// What the first operand is, for a message.
+std::string described(const Items& items) {
+  if (items.empty()) return "nothing";
+  switch (items.front().kind) {
+    case Kind::tensor:
+      return "a tensor whose rank is not known";
+    case Kind::unsplit:
+      return "a list of as many tensors as only a run finds";
+    case Kind::list:
+    case Kind::tuple:
+    case Kind::dict:
+      return "a container, and a place in it that is not known or not there";
+    case Kind::none:
+      return "None";
+    default:
+      return "something that is neither a tensor nor a list";
+  }
+}
+
 std::string path_in(const Item& object, std::string_view name) {
   return object.text.empty() ? std::string(name) : fmt::format("{}.{}", object.text, name);
 }
 
 std::optional<bool> is_of_type(const Item& item, const Expression& type);
+
+bool hold_same(const Item& a, const Item& b, int depth = 0) {
+  constexpr int deepest = 16;
+  if (depth > deepest || a.kind != b.kind || a.graph != b.graph || a.id != b.id) return false;
+  if (a.items && b.items)
+    return a.items->size() == b.items->size() &&
+           std::equal(a.items->begin(), a.items->end(), b.items->begin(),
+                      [&](const Item& x, const Item& y) { return hold_same(x, y, depth + 1); });
+  return !a.items && !b.items && a.text == b.text && a.integer == b.integer && a.real == b.real;
+}
 
 /// Whether an item has one of the types. Nothing when that is not known.
 std::optional<bool> is_of_one_type(const Item& item, const std::vector<Expression>& types) {
@@ -104,13 +133,17 @@ std::optional<bool> is_of_type(const Item& item, const Expression& type) {
   if (item.kind == Kind::unknown || item.kind == Kind::absent || item.may_be_several) return std::nullopt;
   if (type.kind == Form::tuple || type.kind == Form::list) return is_of_one_type(item, type.parts);
   if (type.kind == Form::item) return is_of_container_type(item, type);
-  constexpr std::array<std::pair<std::string_view, Kind>, 7> names = {{{"Tensor", Kind::tensor},
-                                                                       {"int", Kind::integer},
-                                                                       {"float", Kind::real},
-                                                                       {"bool", Kind::boolean},
-                                                                       {"str", Kind::text},
-                                                                       {"Device", Kind::device},
-                                                                       {"NoneType", Kind::none}}};
+  if (type.text == "list" && item.kind == Kind::unsplit) return true;
+  constexpr std::array<std::pair<std::string_view, Kind>, 10> names = {{{"Tensor", Kind::tensor},
+                                                                        {"list", Kind::list},
+                                                                        {"tuple", Kind::tuple},
+                                                                        {"dict", Kind::dict},
+                                                                        {"int", Kind::integer},
+                                                                        {"float", Kind::real},
+                                                                        {"bool", Kind::boolean},
+                                                                        {"str", Kind::text},
+                                                                        {"Device", Kind::device},
+                                                                        {"NoneType", Kind::none}}};
   if (type.kind == Form::none) return item.kind == Kind::none;
   if (type.kind != Form::name) return std::nullopt;
   for (const auto& [name, kind] : names)
@@ -265,15 +298,13 @@ void Follower::change_attribute(const Item& object, std::string_view name, const
   changed->second.now = value;
 }
 
-std::optional<std::string> Follower::changed_attribute() {
+std::map<std::string, Item> Follower::changed_attributes() {
+  std::map<std::string, Item> changes;
   for (const auto& [key, changed] : changed_) {
     const Item before = changed.was_read ? of_pickle(changed.stored, changed.path) : Item();
-    const bool is_same = before.kind == changed.now.kind && before.is_known() && changed.now.is_known() &&
-                         !before.items && before.text == changed.now.text && before.integer == changed.now.integer &&
-                         before.real == changed.now.real;
-    if (changed.was_read && !is_same) return changed.path;
+    if (changed.was_read && !hold_same(before, changed.now)) changes.emplace(changed.path, changed.now);
   }
-  return std::nullopt;
+  return changes;
 }
 
 /// A buffer that is given another tensor keeps the name of the stored one.
@@ -456,6 +487,54 @@ Item Follower::call_path(const std::string& path, std::vector<NamedItem> argumen
   return writer_.node(path.substr(operators.size()), std::move(given), Kind::tensor);
 }
 
+/// The places of what is not zero, a tensor for each axis.
+Item Follower::places_of(const Item& tensor) {
+  const auto sizes = tensor.kind == Kind::tensor ? types().sizes(tensor) : std::nullopt;
+  if (!sizes) return refuse("the number of axes of a tensor whose places are asked for is not known");
+  ++told_.ranks;
+  const Item places = aten("nonzero", {{{}, tensor}});
+  Items of_axes;
+  for (std::size_t axis = 0; axis < sizes->size(); ++axis)
+    of_axes.push_back(aten(
+        "select", {{{}, places}, {{}, Item::of_integer(1)}, {{}, Item::of_integer(static_cast<std::int64_t>(axis))}}));
+  return kept(Item::of_items(Kind::list, std::move(of_axes)));
+}
+
+/// Which operator made the rank of a tensor unknown, for a message.
+std::string Follower::origin_of(const Items& items) {
+  if (items.empty() || items[0].kind != Kind::tensor) return {};
+  Item tensor = items[0];
+  constexpr int furthest = 1000;
+  for (int i = 0; i < furthest; ++i) {
+    const foreign::Node* node = producer(tensor);
+    if (!node) return {};
+    const auto is_unknown = [&](const Argument& argument) {
+      const auto* id = argument.as<ValueId>();
+      return id && !tensor.graph->values[foreign::index_of(*id)].is_number &&
+             !types().sizes(Item::of_value(Kind::tensor, *tensor.graph, *id));
+    };
+    const auto unknown = std::find_if(node->arguments.begin(), node->arguments.end(), is_unknown);
+    if (unknown == node->arguments.end()) return fmt::format(", from {}", node->op);
+    tensor.id = *unknown->as<ValueId>();
+  }
+  return {};
+}
+
+/// Whether Tensor.to changes nothing and so gives the tensor itself.
+bool Follower::is_of_type_already(const std::vector<NamedItem>& arguments) {
+  if (arguments.size() < 2 || arguments[0].item.kind != Kind::tensor || arguments[0].item.is_known()) return false;
+  for (std::size_t i = 1; i < arguments.size(); ++i) {
+    const Item& item = arguments[i].item;
+    const bool is_type =
+        item.kind == Kind::integer && item.is_known() && (arguments[i].name.empty() || arguments[i].name == "dtype");
+    const bool is_nothing = item.kind == Kind::none || item.kind == Kind::device;
+    const bool is_off = item.kind == Kind::boolean && item.is_known() && item.integer == 0;
+    if (!is_type && !is_nothing && !is_off) return false;
+    if (is_type && scalar_type_of(types().elem(arguments[0].item)) != item.integer) return false;
+  }
+  return true;
+}
+
 Item Follower::aten(std::string_view name, std::vector<NamedItem> arguments) {
   if (auto result = of_packed(name, arguments)) return *std::move(result);
   for (NamedItem& argument : arguments) argument.item = with_parts(argument.item);
@@ -483,6 +562,8 @@ Item Follower::aten(std::string_view name, std::vector<NamedItem> arguments) {
   if (auto compared = compared_lists(name, items)) return *std::move(compared);
   if (auto computed = of_booleans(name, items)) return *std::move(computed);
   if (auto computed = of_range(name, items)) return *std::move(computed);
+  if ((name == "where" || name == "nonzero_numpy") && items.size() == 1) return places_of(items[0]);
+  if (name == "to" && is_of_type_already(arguments)) return items[0];
   const std::string_view of_numbers = number_operator(name);
   const bool is_comparison =
       name == "eq" || name == "ne" || name == "lt" || name == "le" || name == "gt" || name == "ge";
@@ -502,7 +583,8 @@ Item Follower::aten(std::string_view name, std::vector<NamedItem> arguments) {
   }
   if (name == "__getitem__" || name == "len" || name == "__contains__" || name == "dim" || name == "keys" ||
       name == "append" || name == "__is__" || name == "__isnot__" || name == "__not__")
-    return refuse(fmt::format("the code of the model needs the result of {} before it runs", quote(name)));
+    return refuse(fmt::format("the code of the model needs the result of {} before it runs, which is given {}",
+                              quote(name), described(items) + origin_of(items)));
   const std::vector<NamedItem> as_numbers = with_numbers(arguments);
   if (name == "item" && items.size() == 1 && numbers_in(items[0])) {
     const bool is_real = is_floating(types().elem(items[0]));

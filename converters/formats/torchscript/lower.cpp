@@ -1,6 +1,7 @@
 #include "converters/formats/torchscript/lower.h"
 
 #include <algorithm>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -13,10 +14,27 @@ namespace {
 using foreign::ValueId;
 using Kind = Item::Kind;
 
+/// Whether nothing in it is computed by the graph.
+bool is_known(const Item& item, int depth = 0) {
+  constexpr int deepest = 16;
+  if (depth > deepest || !item.is_known()) return false;
+  return !item.items || std::all_of(item.items->begin(), item.items->end(),
+                                    [&](const Item& part) { return is_known(part, depth + 1); });
+}
+
+void add_values(const foreign::Argument& argument, std::set<ValueId>& values) {
+  if (const auto* id = argument.as<ValueId>()) values.insert(*id);
+  if (const auto* list = argument.as<foreign::Argument::List>())
+    for (const foreign::Argument& each : *list) add_values(each, values);
+}
+
 class Lowering {
  public:
   Lowering(Module& module, const Settings& settings)
-      : module_(module), follower_(module, model_), inputs_(module, settings, model_, follower_.writer()) {}
+      : module_(module),
+        settings_(settings),
+        follower_(module, model_),
+        inputs_(module, settings, model_, follower_.writer()) {}
 
   Result<Lowered> run() {
     model_.framework = "PyTorch";
@@ -28,12 +46,14 @@ class Lowering {
     if (!forward) return make_error("malformed-model", "the module has no method forward");
     const auto arguments = inputs_.read(*forward);
     if (!arguments) return arguments.error();
-    follower_.give(inputs_.attributes());
+    std::map<std::string, Item> given = inputs_.attributes();
+    given.insert(kept_.begin(), kept_.end());
+    follower_.give(std::move(given));
     const Item result = follower_.call_method(root, forward->name, *arguments);
     if (follower_.fault()) return *follower_.fault();
-    if (const auto changed = follower_.changed_attribute()) return not_kept(*changed);
     if (auto added = add_outputs(result); !added) return std::move(added).error();
     add_rebound();
+    if (auto settled = settle(); !settled) return std::move(settled).error();
     if (model_.graph.outputs.empty()) return make_error("not-supported", "the module returns no tensor");
     add_metadata("source_sizes", inputs_.traced_sizes());
     add_metadata("source_inputs", inputs_.structure());
@@ -110,14 +130,48 @@ class Lowering {
     }
   }
 
+  /// Attributes that are no tensors may change in the first call when the next one leaves them, and computes the same: caches, warnings that come once.
+  Result<void> settle();
+
   Module& module_;
+  const Settings& settings_;
   foreign::Model model_;
   Follower follower_;
   Inputs inputs_;
   containers::JsonWriter structure_;
   std::size_t parts_ = 0;
   std::vector<ValueId> rebound_;
+  std::map<std::string, Item> kept_;  ///< attributes that the call before has changed
 };
+
+/// The names of the operators that the outputs need, and of those that write.
+std::vector<std::string_view> needed_operators(const foreign::Graph& graph) {
+  std::vector<std::string_view> names;
+  std::set<ValueId> needed;
+  for (const foreign::Output& output : graph.outputs) needed.insert(output.value);
+  for (auto node = graph.nodes.rbegin(); node != graph.nodes.rend(); ++node) {
+    const bool is_needed =
+        std::any_of(node->outputs.begin(), node->outputs.end(), [&](ValueId id) { return needed.contains(id); });
+    if (!is_needed && !KnownTypes::is_in_place(node->op)) continue;
+    names.push_back(node->op);
+    for (const foreign::Argument& argument : node->arguments) add_values(argument, needed);
+  }
+  return names;
+}
+
+Result<void> Lowering::settle() {
+  const std::map<std::string, Item> changes = follower_.changed_attributes();
+  if (changes.empty()) return {};
+  const std::string& first = changes.begin()->first;
+  if (!kept_.empty() ||
+      !std::all_of(changes.begin(), changes.end(), [](const auto& change) { return is_known(change.second); }))
+    return not_kept(first);
+  Lowering next(module_, settings_);
+  next.kept_ = changes;
+  const auto lowered = next.run();
+  const bool is_alike = lowered && needed_operators(lowered->model.graph) == needed_operators(model_.graph);
+  return is_alike ? Result<void>() : not_kept(first);
+}
 
 }  // namespace
 
