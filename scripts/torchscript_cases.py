@@ -5,10 +5,12 @@
 scripts/make_torch_cases --torchscript saves them to testdata/torchscript, and REFUSED, what cannot become ONNX, to its folder refused.
 """
 import math
+import warnings
 from typing import Dict, List, NamedTuple, Optional, Tuple
 
 import torch
 import torch.nn.functional as F
+import torchvision  # its operators
 from torch import nn
 
 CASES = {}
@@ -767,6 +769,29 @@ class Packed(nn.Module):
         return y, counts, last, memory, end, nn.utils.rnn.pad_packed_sequence(plain, total_length=x.shape[1])[0]
 
 
+class Boxes(nn.Module):
+    """As detectors choose boxes and look at windows of an image, which is scaled by numbers that the code computes."""
+
+    def __init__(self):
+        super().__init__()
+        self.has_warned = False
+
+    def forward(self, x, boxes, scores):
+        sizes = torch.tensor(x.shape[-2:])
+        scale = float((torch.min(sizes.to(torch.float32), torch.tensor(8.0)).min() / torch.max(sizes)).reciprocal().item())
+        features = F.interpolate(x, scale_factor=scale, mode="bilinear", recompute_scale_factor=True)
+        strong = torch.where(scores > 0.1)[0]
+        boxes = boxes[strong]
+        kept = torch.ops.torchvision.nms(boxes, scores[strong], 0.4)
+        rois = torch.cat([torch.zeros_like(boxes[kept, :1]), boxes[kept]], 1)
+        if not self.has_warned:
+            warnings.warn("once")
+            self.has_warned = True
+        windows = [torch.ops.torchvision.roi_align(features, rois, 0.5, 2, 3, samples, samples > 0) for samples in [-1, 2]]
+        rows, columns = torch.meshgrid([torch.arange(3), torch.arange(2)])[::-1]
+        return strong, kept, windows[0], windows[1], rows - columns
+
+
 class Counting(nn.Module):
     def __init__(self):
         super().__init__()
@@ -786,6 +811,8 @@ def modules_with_state():
     case("types", Types(), torch.randn(2, 10), scripted=True)
     case("packed_sequences", Packed(), torch.randn(3, 6, 4), torch.tensor([2, 5, 4]), scripted=True)
     case("lstm_scripted", nn.LSTM(4, 3, bidirectional=True), torch.randn(5, 2, 4), scripted=True)
+    corners = torch.rand(6, 2) * 5
+    case("boxes", Boxes(), torch.randn(1, 2, 10, 12), torch.cat([corners, corners + 1 + torch.rand(6, 2) * 5], 1), torch.tensor([0.9, 0.05, 0.8, 0.3, 0.7, 0.6]), scripted=True)
     REFUSED["counting"] = (Counting(), (x,), True)
 
 

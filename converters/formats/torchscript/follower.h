@@ -86,7 +86,10 @@ class Follower {
   std::optional<Item> known_number(const Item& tensor, Item::Kind kind);
   bool is_of_type_already(const std::vector<NamedItem>& arguments);
   Item places_of(const Item& tensor);
+  std::optional<foreign::ValueId> unknown_in(const std::vector<foreign::Argument>& arguments,
+                                             const foreign::Graph& graph);
   std::string origin_of(const Items& items);
+  std::optional<Item> of_torchvision(std::string_view path, const std::vector<NamedItem>& arguments);
   Item begin_context(const Item& context, const std::vector<NamedItem>& arguments);
   std::optional<Item> compared_lists(std::string_view name, const Items& items);
   std::optional<Item> of_range(std::string_view name, const Items& items);

@@ -90,6 +90,7 @@ std::optional<Item> Follower::builtin(std::string_view path, const std::vector<N
   if (path == "uninitialized") return Item::of_kind(Kind::absent);
   if (path == "ops.prim.device") return Item::of_device("cpu");  // all tensors are where the file was loaded
   if (path == "torch.device") return Item::of_device(at(0).kind == Kind::text ? at(0).text : "cpu");
+  if (path == "torch.Size") return known_result("list", items_of(arguments));
   if (path == "fork" || path == "torch.wait") return at(0);
   if (path == "sorted") return known_result(path, items_of(arguments));
   if (path == "str") return known_result(path, items_of(arguments)).value_or(Item::of_kind(Kind::unknown));

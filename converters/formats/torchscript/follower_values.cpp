@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdlib>
 #include <cstring>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -77,7 +78,8 @@ std::string described(const Items& items) {
     case Kind::list:
     case Kind::tuple:
     case Kind::dict:
-      return "a container, and a place in it that is not known or not there";
+      return fmt::format("a container of {} items, and a place in it that is not known or not there",
+                         items.front().items->size());
     case Kind::none:
       return "None";
     default:
@@ -456,6 +458,24 @@ Item Follower::named_tuple(const Class& of, const std::vector<NamedItem>& argume
   return kept(std::move(tuple));
 }
 
+/// Operators of torchvision, which has schemas of its own.
+std::optional<Item> Follower::of_torchvision(std::string_view path, const std::vector<NamedItem>& arguments) {
+  constexpr std::array<std::string_view, 3> of_nms = {"dets", "scores", "iou_threshold"};
+  constexpr std::array<std::string_view, 7> of_rois = {
+      "input", "rois", "spatial_scale", "pooled_height", "pooled_width", "sampling_ratio", "aligned"};
+  const bool is_nms = path == "ops.torchvision.nms";
+  if (!is_nms && path != "ops.torchvision.roi_align") return std::nullopt;
+  const auto names = is_nms ? std::span<const std::string_view>(of_nms) : std::span<const std::string_view>(of_rois);
+  if (arguments.size() != names.size()) return std::nullopt;
+  std::vector<Argument> given;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const bool is_named = !arguments[i].name.empty();
+    given.push_back(writer_.argument(is_named ? arguments[i].name : names[i], arguments[i].item));
+  }
+  return writer_.node(is_nms ? "torchvision.nms.default" : "torchvision.roi_align.default", std::move(given),
+                      Kind::tensor);
+}
+
 Item Follower::call_path(const std::string& path, std::vector<NamedItem> arguments) {
   constexpr std::string_view constructor = ".__new__";
   if (path.starts_with("__torch__.") && path.ends_with(constructor))
@@ -464,6 +484,10 @@ Item Follower::call_path(const std::string& path, std::vector<NamedItem> argumen
   // Whether a mask is causal: the mask says as much.
   if (path == "__torch__.torch.nn.modules.transformer._detect_is_causal_mask" && arguments.size() > 1)
     return Item::of_boolean(arguments[1].item.kind == Kind::boolean && arguments[1].item.integer != 0);
+  // Of two ways to the same boxes it takes one where there are many, another where there are few.
+  const auto of_few = module_.functions.find("__torch__.torchvision.ops.boxes._batched_nms_coordinate_trick");
+  if (path == "__torch__.torchvision.ops.boxes.batched_nms" && of_few != module_.functions.end())
+    return inlined(*of_few->second, nullptr, arguments);
   if (path == "__torch__.torch.nn.utils.rnn.pack_padded_sequence") return packed(arguments);
   if (path == "__torch__.torch.nn.utils.rnn.pad_packed_sequence") return unpacked(arguments);
   if (path.starts_with("__torch__.")) {
@@ -481,6 +505,7 @@ Item Follower::call_path(const std::string& path, std::vector<NamedItem> argumen
     if (path.starts_with(domain)) return aten(std::string_view(path).substr(domain.size()), arguments);
   constexpr std::string_view operators = "ops.";
   if (!path.starts_with(operators)) return refuse(fmt::format("the code of the model calls {}", quote(path)));
+  if (auto result = of_torchvision(path, arguments)) return *std::move(result);
   std::vector<Argument> given;
   for (const NamedItem& argument : arguments)
     if (argument.item.kind == Kind::tensor) given.push_back(writer_.argument(argument.name, argument.item));
@@ -500,6 +525,18 @@ Item Follower::places_of(const Item& tensor) {
   return kept(Item::of_items(Kind::list, std::move(of_axes)));
 }
 
+/// The first tensor among arguments whose rank is not known.
+std::optional<ValueId> Follower::unknown_in(const std::vector<Argument>& arguments, const foreign::Graph& graph) {
+  for (const Argument& argument : arguments) {
+    if (const auto* list = argument.as<Argument::List>())
+      if (auto inside = unknown_in(*list, graph)) return inside;
+    const auto* id = argument.as<ValueId>();
+    const bool is_tensor = id && !graph.values[foreign::index_of(*id)].is_number;
+    if (is_tensor && !types().sizes(Item::of_value(Kind::tensor, graph, *id))) return *id;
+  }
+  return std::nullopt;
+}
+
 /// Which operator made the rank of a tensor unknown, for a message.
 std::string Follower::origin_of(const Items& items) {
   if (items.empty() || items[0].kind != Kind::tensor) return {};
@@ -508,14 +545,9 @@ std::string Follower::origin_of(const Items& items) {
   for (int i = 0; i < furthest; ++i) {
     const foreign::Node* node = producer(tensor);
     if (!node) return {};
-    const auto is_unknown = [&](const Argument& argument) {
-      const auto* id = argument.as<ValueId>();
-      return id && !tensor.graph->values[foreign::index_of(*id)].is_number &&
-             !types().sizes(Item::of_value(Kind::tensor, *tensor.graph, *id));
-    };
-    const auto unknown = std::find_if(node->arguments.begin(), node->arguments.end(), is_unknown);
-    if (unknown == node->arguments.end()) return fmt::format(", from {}", node->op);
-    tensor.id = *unknown->as<ValueId>();
+    const auto unknown = unknown_in(node->arguments, *tensor.graph);
+    if (!unknown) return fmt::format(", from {}", node->op);
+    tensor.id = *unknown;
   }
   return {};
 }
