@@ -54,7 +54,7 @@ std::string read_input_shapes(const std::vector<std::string>& texts, ReadOptions
 void add_values(CLI::App& command, std::vector<std::string>& texts) {
   command
       .add_option("--set", texts,
-                  "Value of an argument of a TorchScript model that is no tensor, or of an attribute of its module: "
+                  "Value of an argument of a TorchScript model that is not a tensor, or of an attribute of its module: "
                   "rate=16000, size=3,4, mode=fast, exact=true; may be repeated")
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false);

@@ -44,7 +44,7 @@ Item Follower::unpacked(const std::vector<NamedItem>& arguments) {
              total = given(arguments, 3, "total_length");
   const bool is_packed =
       sequence.kind == Kind::tuple && !sequence.items->empty() && sequence.items->front().kind == Kind::packed;
-  if (!is_packed) return refuse("what is padded is no packed sequence of the code");
+  if (!is_packed) return refuse("what is padded is not a packed sequence of the code");
   if (padding.is_number() && !(padding.is_known() && padding.as_real() == 0))
     return refuse("a packed sequence is padded with something else than zeros");
   const Items parts = *sequence.items->front().items;

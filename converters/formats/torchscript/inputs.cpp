@@ -132,7 +132,7 @@ Result<std::optional<Item>> Inputs::set_argument(const Function::Parameter& para
   auto value = value_of_type(parameter.type, given->second);
   if (!value)
     return make_error("usage",
-                      fmt::format("{} is no value of argument {}", quote(given->second), quote(parameter.name)));
+                      fmt::format("{} is not a value of argument {}", quote(given->second), quote(parameter.name)));
   has_containers_ = true;
   write_value(structure_, *value);
   used_.insert(given->first);
@@ -151,7 +151,7 @@ Result<void> Inputs::read_attributes(const Function& forward) {
     const containers::Pickle stored = attribute_at(path);
     if (is_argument(path) || !stored.exists()) continue;
     if (!stored.is_none() && !stored.callee().global().value_or("").starts_with("torch._utils."))
-      return make_error("usage", fmt::format("attribute {} of the module is no tensor", quote(path)));
+      return make_error("usage", fmt::format("attribute {} of the module is not a tensor", quote(path)));
     auto type = asked_type(path, shape, nullptr, *model_.strings);
     if (!type) return std::move(type).error();
     const ValueId id = model_.graph.add_value(writer_.keep(path), *std::move(type));
@@ -186,7 +186,7 @@ Result<Item> Inputs::set_attribute(const std::string& path) {
     like.kind = Kind::text;
   const std::string& text = values_.at(path);
   auto value = value_like(like, text);
-  if (!value) return make_error("usage", fmt::format("{} is no value of attribute {}", quote(text), quote(path)));
+  if (!value) return make_error("usage", fmt::format("{} is not a value of attribute {}", quote(text), quote(path)));
   return *std::move(value);
 }
 
