@@ -4,6 +4,7 @@
 
 scripts/make_torch_cases --torchscript saves them to testdata/torchscript, and REFUSED, what cannot become ONNX, to its folder refused.
 """
+import enum
 import math
 import warnings
 from typing import Dict, List, NamedTuple, Optional, Tuple
@@ -792,6 +793,24 @@ class Boxes(nn.Module):
         return strong, kept, windows[0], windows[1], rows - columns
 
 
+class Order(enum.Enum):
+    FIRST = "first"
+    LAST = "last"
+
+
+class Enumerated(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.order = Order.LAST
+
+    def forward(self, x):
+        if self.order == Order.FIRST:
+            x = x + 1
+        if self.order != Order.FIRST:
+            x = x.flip(0)
+        return x
+
+
 class Counting(nn.Module):
     def __init__(self):
         super().__init__()
@@ -813,6 +832,7 @@ def modules_with_state():
     case("lstm_scripted", nn.LSTM(4, 3, bidirectional=True), torch.randn(5, 2, 4), scripted=True)
     corners = torch.rand(6, 2) * 5
     case("boxes", Boxes(), torch.randn(1, 2, 10, 12), torch.cat([corners, corners + 1 + torch.rand(6, 2) * 5], 1), torch.tensor([0.9, 0.05, 0.8, 0.3, 0.7, 0.6]), scripted=True)
+    case("enumerated", Enumerated(), x, scripted=True)
     REFUSED["counting"] = (Counting(), (x,), True)
 
 

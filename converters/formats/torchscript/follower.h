@@ -90,6 +90,7 @@ class Follower {
                                              const foreign::Graph& graph);
   std::string origin_of(const Items& items);
   std::optional<Item> of_torchvision(std::string_view path, const std::vector<NamedItem>& arguments);
+  static Item of_enumeration(const Class& of, std::string_view path, containers::Pickle value);
   Item begin_context(const Item& context, const std::vector<NamedItem>& arguments);
   std::optional<Item> compared_lists(std::string_view name, const Items& items);
   std::optional<Item> of_range(std::string_view name, const Items& items);

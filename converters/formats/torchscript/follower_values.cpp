@@ -340,6 +340,18 @@ Item Follower::parameter(Pickle value, const std::string& path) {
   return item;
 }
 
+/// An item of an enumeration as the code names it: "__torch__.Format.NCHW".
+Item Follower::of_enumeration(const Class& of, std::string_view path, Pickle value) {
+  for (const Statement& member : of.members) {
+    const Expression& given = member.value;
+    const bool is_text = given.kind == Expression::Kind::text && value.text() == std::string_view(given.string);
+    const bool is_integer = given.kind == Expression::Kind::integer && value.integer() == given.integer;
+    if ((is_text || is_integer) && !member.targets.empty())
+      return Item::of_text(fmt::format("{}.{}", path, member.targets.front().text));
+  }
+  return Item::of_kind(Kind::unknown);
+}
+
 Item Follower::of_pickle(Pickle value, const std::string& path) {
   if (const auto given = given_.find(path); given != given_.end()) return given->second;
   if (!value.exists() || value.is_none()) return {};
@@ -375,6 +387,9 @@ Item Follower::of_pickle(Pickle value, const std::string& path) {
     return known->second;
   }
   if (*callee == "torch.device") return Item::of_device("cpu");  // where the file is loaded
+  const auto of = module_.classes.find(std::string(*callee));
+  if (of != module_.classes.end() && of->second->is_enumeration)
+    return of_enumeration(*of->second, *callee, value.arguments());
   Item object = Item::of_kind(Kind::object);
   object.object = value;
   object.text = path;

@@ -108,7 +108,10 @@ class Parser {
     Class made;
     made.name = name();
     if (take_symbol("(")) {
-      for (; !is_end() && !is_symbol(")"); ++at_) made.is_tuple = made.is_tuple || is_name("NamedTuple");
+      for (; !is_end() && !is_symbol(")"); ++at_) {
+        made.is_tuple = made.is_tuple || is_name("NamedTuple");
+        made.is_enumeration = made.is_enumeration || is_name("Enum");
+      }
       expect(take_symbol(")"), "a bracket");
     }
     begin_block();
@@ -118,7 +121,8 @@ class Parser {
         made.methods.push_back(function());
       } else {
         if (made.is_tuple) made.fields.push_back(next().text);
-        statement();  // attributes and their types, which the objects themselves have
+        Statement attribute = statement();  // and its type, which the objects themselves have
+        if (made.is_enumeration) made.members.push_back(std::move(attribute));
       }
     }
     file.classes.push_back(std::move(made));

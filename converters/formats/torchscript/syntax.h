@@ -76,6 +76,8 @@ struct Class {
   std::vector<Function> methods;
   bool is_tuple = false;  ///< a NamedTuple
   std::vector<std::string_view> fields = {};
+  bool is_enumeration = false;
+  std::vector<Statement> members = {};  ///< of an enumeration: NAME = value
 };
 
 /// A file of the archive.
