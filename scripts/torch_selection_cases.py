@@ -3,6 +3,7 @@
     add_to(case)     calls case("selection_OPERATOR", function, *inputs, dynamic=None) for each
 """
 import torch
+import torchvision  # its operators
 
 from torch_inputs import real, whole
 
@@ -127,8 +128,17 @@ def differences(one):
     one("sums_of_numbers", lambda x, i: (x.nansum(), i.nansum(1), x.nanmean(1), x.argmax(keepdim=True), x.aminmax(dim=1, keepdim=True).max, i.count_nonzero(0)), some_nan(), whole(3, 4))
 
 
+def boxes(one):
+    corners = torch.rand(6, 2) * 5
+    places = torch.cat([corners, corners + 1 + torch.rand(6, 2) * 5], 1)
+    vision = torch.ops.torchvision
+    one("nms", lambda boxes, scores: vision.nms(boxes, scores, 0.3), places, torch.tensor([0.9, 0.1, 0.8, 0.3, 0.7, 0.6]))
+    rois = torch.cat([torch.tensor([[0.0], [1], [1], [0], [0], [1]]), places], 1)
+    one("roi_align", lambda x, rois: (vision.roi_align(x, rois, 0.5, 2, 3, -1, False), vision.roi_align(x, rois, 1.0, 3, 2, 2, True)), real(2, 3, 8, 9), rois)
+
+
 def add_to(case):
     def one(name, *rest, **named):
         case(f"selection_{name}", *rest, **named)
-    for family in (repeats, runs, places, scatters, orders, counts, uniques, differences):
+    for family in (repeats, runs, places, scatters, orders, counts, uniques, differences, boxes):
         family(one)

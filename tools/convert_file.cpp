@@ -169,6 +169,10 @@ class Conversion {
       wrong_usage(std::move(fault));
       return std::nullopt;
     }
+    if (std::string fault = read_values(arguments_.values, read); !fault.empty()) {
+      wrong_usage(std::move(fault));
+      return std::nullopt;
+    }
     shapes_ = read.input_shapes;
     ReadReport reading;
     std::vector<NodeMapping> mapped;
@@ -189,6 +193,8 @@ class Conversion {
     writes_ = writes_framework();
     if (!arguments_.read.signature.empty() && file_.from != "saved-model")
       return wrong_usage("--signature requires a SavedModel");
+    if (!arguments_.values.empty() && file_.from != "torchscript")
+      return wrong_usage("--set requires a TorchScript model");
     const bool changes_framework = converts_ || writes_;
     if (arguments_.opsets.empty() && !changes_framework && !arguments_.proof_option.empty())
       return wrong_usage(arguments_.proof_option + " requires --opset");

@@ -32,7 +32,7 @@ struct ConvertArguments {
   std::string weights;
   WeightsOptions weights_options;
   OutputOptions report;
-  std::vector<std::string> input_shapes;
+  std::vector<std::string> input_shapes, values;
   DimSettings dims;
   bool half = false;
   bool reorders_boundary = false;

@@ -358,7 +358,10 @@ class PickleReader {
     if (!parts) return malformed_pickle("its stack is too short");
     const Entry& callee = document_.entries_[(*parts)[0]];
     if (callee.kind != Kind::global) return malformed_pickle("what is called is not a function");
-    if (document_.entries_[(*parts)[1]].kind != Kind::tuple) return malformed_pickle("arguments are no tuple");
+    // An item of an enumeration of TorchScript is called with its value alone.
+    const bool is_of_script = callee.text.starts_with("__torch__.");
+    if (document_.entries_[(*parts)[1]].kind != Kind::tuple && !is_of_script)
+      return malformed_pickle("arguments are no tuple");
     // An ordered dict is a dict; its pairs follow.
     if (callee.text == "collections.OrderedDict") {
       push(Kind::dict);

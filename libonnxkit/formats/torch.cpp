@@ -36,7 +36,9 @@ Match detect_torchscript(const Source& source) {
 }
 
 Result<ir::Model> read_torchscript(const Source& source, const ReadOptions& options, ReadReport& report) {
-  return with_file(torchscript::read(source.file, options.input_shapes, report.diagnostics, options.mapped), source);
+  return with_file(
+      torchscript::read(source.file, {options.input_shapes, options.values}, report.diagnostics, options.mapped),
+      source);
 }
 
 /// The model with ATen's operators. What they cannot express goes into the options' refusals.

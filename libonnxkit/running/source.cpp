@@ -60,7 +60,9 @@ std::map<std::string, std::string> conversion_options(const ir::Model& model, st
   };
   constexpr Option known[] = {{"saved-model", "source_signature", "signature"},
                               {"torchscript", "source_inputs", "inputs"},
-                              {"torchscript", "source_outputs", "outputs"}};
+                              {"torchscript", "source_outputs", "outputs"},
+                              {"torchscript", "source_attributes", "attributes"},
+                              {"torchscript", "source_changes", "changes"}};
   std::map<std::string, std::string> options;
   for (const ir::StringEntry& entry : model.metadata_props)
     for (const Option& option : known)

@@ -17,8 +17,8 @@ extern "C" int fuzz_torchscript(const std::uint8_t* data, std::size_t size) {
     return 0;
   }
   std::vector<Diagnostic> findings;
-  const std::map<std::string, InputShape> shapes = {{"x", {.sizes = {"3", "4"}}}};
+  const torchscript::Settings settings = {.shapes = {{"x", {.sizes = {"3", "4"}}}}, .values = {{"n", "2"}}};
   fuzz::expect_error_or_model(torchscript::read(MappedFile::from_bytes(bytes), {}, findings));
-  fuzz::expect_error_or_model(torchscript::read(MappedFile::from_bytes(bytes), shapes, findings));
+  fuzz::expect_error_or_model(torchscript::read(MappedFile::from_bytes(bytes), settings, findings));
   return 0;
 }

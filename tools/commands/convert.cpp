@@ -69,6 +69,7 @@ std::string usage_fault(const CLI::App& command, const ConvertArguments& argumen
     return "--format json and an output to standard output exclude each other";
   ReadOptions read;
   if (std::string fault = read_input_shapes(arguments.input_shapes, read); !fault.empty()) return fault;
+  if (std::string fault = read_values(arguments.values, read); !fault.empty()) return fault;
   std::map<std::string, std::int64_t> opsets;
   return read_targets(arguments.opsets, opsets);
 }
@@ -83,7 +84,8 @@ Outcome outcome_of(const ConvertedFile& file) {
 /// What is recorded in the result: the options that change the model.
 std::string recorded_options(const CLI::App& command) {
   std::string text;
-  for (const char* name : {"--signature", "--input-shape", "--dim", "--opset", "--align-corners", "--weights"}) {
+  for (const char* name :
+       {"--signature", "--input-shape", "--set", "--dim", "--opset", "--align-corners", "--weights"}) {
     const CLI::Option* option = command.get_option_no_throw(name);
     if (!option) continue;
     for (const std::string& word : option->results())
@@ -289,6 +291,7 @@ void register_convert(CommandList& list) {
   add_choice(*command, "--to", arguments->save.format, format_choices(&FormatInfo::can_write),
              "Form of OUT; auto goes by its name: " + names_of_formats());
   add_input_shapes(*command, arguments->input_shapes);
+  add_values(*command, arguments->values);
   add_dims(*command, arguments->dims, DimNames::given_to_all);
   command
       ->add_option("--opset", arguments->opsets,

@@ -51,4 +51,22 @@ std::string read_input_shapes(const std::vector<std::string>& texts, ReadOptions
   return {};
 }
 
+void add_values(CLI::App& command, std::vector<std::string>& texts) {
+  command
+      .add_option("--set", texts,
+                  "Value of an argument of a TorchScript model that is not a tensor, or of an attribute of its module: "
+                  "rate=16000, size=3,4, mode=fast, exact=true; may be repeated")
+      ->type_name("NAME=VALUE")
+      ->allow_extra_args(false);
+}
+
+std::string read_values(const std::vector<std::string>& texts, ReadOptions& options) {
+  for (const std::string& text : texts) {
+    const std::size_t split = text.find('=');
+    if (split == std::string::npos || split == 0) return fmt::format("--set: {} is not NAME=VALUE", quote(text));
+    options.values.insert_or_assign(text.substr(0, split), text.substr(split + 1));
+  }
+  return {};
+}
+
 }  // namespace onnxkit::tools

@@ -17,4 +17,10 @@ void add_input_shapes(CLI::App& command, std::vector<std::string>& texts);
 /// Reads such texts; returns what is wrong with one of them, or nothing.
 std::string read_input_shapes(const std::vector<std::string>& texts, ReadOptions& options);
 
+/// `--set NAME=VALUE`, which may be repeated.
+void add_values(CLI::App& command, std::vector<std::string>& texts);
+
+/// Reads such texts, as read_input_shapes does.
+std::string read_values(const std::vector<std::string>& texts, ReadOptions& options);
+
 }  // namespace onnxkit::tools

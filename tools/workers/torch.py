@@ -165,8 +165,15 @@ def structure_in(options, name):
         raise WorkerError("invalid", f"option {name} is not JSON") from None
 
 
+def is_value(tree):
+    """Whether it stands for a value that is no tensor: {"=": 8000}."""
+    return isinstance(tree, dict) and list(tree) == ["="]
+
+
 def leaves_of(tree):
     """What is in containers, in its order."""
+    if is_value(tree):
+        return []
     if isinstance(tree, dict):
         tree = tree.values()
     elif not isinstance(tree, (list, tuple)):
@@ -176,6 +183,8 @@ def leaves_of(tree):
 
 def filled(type, tree, values):
     """An argument of this TorchScript type, whose tensors are the next of the values."""
+    if is_value(tree):
+        return tree["="]
     kind = type.kind()
     if kind == "OptionalType":
         return filled(type.getElementType(), tree, values)
@@ -186,6 +195,50 @@ def filled(type, tree, values):
     if kind == "DictType":
         return {key: filled(type.getValueType(), each, values) for key, each in tree.items()}
     return next(values)
+
+
+RESULTS = ("TensorType", "ListType", "IntType", "FloatType", "BoolType")
+
+
+class Attributes:
+    """What a TorchScript module keeps from call to call: a run begins with what is given, and leaves the module as it was."""
+
+    def __init__(self, torch, module, given, changed):
+        self.torch, self.module, self.given = torch, module, given
+        self.changed = [path for path in changed if self.has(path)]
+        self.stored = {path: self.get(path) for path in [*given, *self.changed]}
+        self.stored = {path: value.clone() if torch.is_tensor(value) else value for path, value in self.stored.items()}
+        self.inputs = [name for name in given.values() if not is_value(name)]
+
+    def owner(self, path):
+        *outer, name = path.split(".")
+        module = self.module
+        for part in outer:
+            module = getattr(module, part)
+        return module, name
+
+    def has(self, path):
+        try:
+            return self.torch.is_tensor(self.get(path))
+        except AttributeError:
+            return False
+
+    def get(self, path):
+        module, name = self.owner(path)
+        return getattr(module, name)
+
+    def set(self, path, value):
+        module, name = self.owner(path)
+        setattr(module, name, value.clone() if self.torch.is_tensor(value) else value)
+
+    def begin(self, values):
+        for path, value in self.stored.items():
+            self.set(path, value)
+        for path, given in self.given.items():
+            self.set(path, given["="] if is_value(given) else next(values))
+
+    def end(self):
+        return [self.get(path).clone() for path in self.changed]
 
 
 class Torch(Backend):
@@ -201,6 +254,8 @@ class Torch(Backend):
             "precision": option("autocast to a shorter type", "default", ["default", *PRECISIONS]),
             "inputs": option("containers that hold the inputs of a TorchScript module, as source_inputs in a converted model's metadata", ""),
             "outputs": option("the same of outputs, as source_outputs", ""),
+            "attributes": option("attributes of a TorchScript module that are given values or inputs, as source_attributes", ""),
+            "changes": option("attributes whose content behind a run is an output, as source_changes", ""),
             "onednn": option("oneDNN's kernels on the CPU; off: PyTorch's own and NNPACK's", "on", ["on", "off"]),
         }
         self.own_threads = self.torch.get_num_threads()
@@ -221,7 +276,7 @@ class Torch(Backend):
             graph_module, *ports = self.exported(path, options["device"])
             return Exported(graph_module, self.torch, settings, options, *ports)
         if format == "torchscript":
-            loaded = self.scripted(path, options["device"], structure_in(options, "inputs"), structure_in(options, "outputs"))
+            loaded = self.scripted(path, options)
         else:
             loaded = self.converted(path, options["device"])
         return Module(self.torch, settings, options, *loaded)
@@ -266,14 +321,16 @@ class Torch(Backend):
         except Exception:  # whatever else it is, the error of TorchScript tells more
             return False
 
-    def scripted(self, path, device, given, returned_as):
+    def scripted(self, path, options):
+        given, returned_as = structure_in(options, "inputs"), structure_in(options, "outputs")
         try:
-            module = self.torch.jit.load(path, map_location=device).eval()
+            module = self.torch.jit.load(path, map_location=options["device"]).eval()
         except RuntimeError:
             if self.is_state_dict(path):
                 raise WorkerError("unsupported", "the file contains weights without a network (a state dict): save the network with torch.export or torch.jit") from None
             raise
-        schema, inputs = module.forward.schema, [Port(name) for name in leaves_of(given)]
+        forward = module.forward if hasattr(module, "forward") else module.forward__0  # the first of its overloads
+        schema, inputs = forward.schema, [Port(name) for name in leaves_of(given)]
         for argument in schema.arguments[1:] if given is None else []:
             text = str(argument.type)
             if text in ("Tensor", "Optional[Tensor]", "List[Tensor]"):
@@ -285,20 +342,33 @@ class Torch(Backend):
         outputs = [Port(f"output_{place}", kind="sequence" if part.kind() == "ListType" else "tensor") for place, part in enumerate(parts)]
         if returned_as is not None:
             outputs = [Port(name) for name in leaves_of(returned_as)]
-        elif any(part.kind() not in ("TensorType", "ListType") for part in parts):
+        elif any(str(part) != "Optional[Tensor]" and part.kind() not in RESULTS for part in parts):
             raise WorkerError("unsupported", f"the module returns {returned}")
 
+        changes = [name for name in (options.get("changes") or "").split(",") if name]
+        attributes = Attributes(self.torch, module, structure_in(options, "attributes") or {}, changes)
+        arguments = len(inputs)
+        inputs += [Port(name) for name in attributes.inputs]
+        outputs += [Port(f"{name}.next") for name in attributes.changed]
+
         def function(values):
+            attributes.begin(iter(values[arguments:]))
             if given is None:
-                raw = module(*values)
+                raw = forward(*values[:arguments])
             else:
                 values, places = iter(values), zip(schema.arguments[1:], given["args"])
-                raw = module(**{argument.name: filled(argument.type, tree, values) for argument, tree in places if tree is not None})
+                raw = forward(**{argument.name: filled(argument.type, tree, values) for argument, tree in places if tree is not None})
             if returned_as is not None:
-                return leaves_of(raw)
-            return list(raw) if returned.kind() == "TupleType" else [raw]
+                raw = leaves_of(raw)
+            else:
+                raw = list(raw) if returned.kind() == "TupleType" else [raw]
+            return [self.as_tensor(value) for value in raw] + attributes.end()
 
         return function, inputs, outputs
+
+    def as_tensor(self, value):
+        """Of a number that the module returns."""
+        return self.torch.tensor(value, dtype=self.torch.float64 if isinstance(value, float) else None) if isinstance(value, (bool, int, float)) else value
 
     def converted(self, path, device):
         proto = self.onnx.load(path)

@@ -13,7 +13,9 @@ using foreign::Graph;
 using foreign::ValueId;
 using Kind = Item::Kind;
 
-std::string class_of(const Item& object) { return std::string(object.object.callee().global().value_or("")); }
+std::string class_of(const Item& object) {
+  return object.kind == Kind::made ? object.text : std::string(object.object.callee().global().value_or(""));
+}
 
 bool is_same(const Item& a, const Item& b) {
   if (a.kind != b.kind || a.graph != b.graph || a.id != b.id) return false;
@@ -67,7 +69,7 @@ Item Follower::call_method(const Item& object, std::string_view method, const st
   if (!function)
     return refuse(fmt::format("class {} has no method {} in the archive", quote(class_of(object)), quote(method)));
   const std::string_view outer = writer_.scope();
-  writer_.set_scope(writer_.keep(object.text));
+  if (object.kind == Kind::object) writer_.set_scope(writer_.keep(object.text));
   Item result = inlined(*function, &object, arguments);
   writer_.set_scope(outer);
   return result;
@@ -126,6 +128,8 @@ void Follower::follow(const Statement& statement, Variables& variables) {
       return loop(statement, variables);
     case Statement::Kind::context:
       return context(statement, variables);
+    case Statement::Kind::function:
+      return forked(statement, variables);
     case Statement::Kind::failure:
       return void(refuse("the code of the model ends with an error"));
     case Statement::Kind::nothing:
@@ -168,9 +172,18 @@ void Follower::unpack(const std::vector<Expression>& targets, const Item& value,
 void Follower::context(const Statement& statement, Variables& variables) {
   const Item context = value_of(statement.value, variables);
   if (fault_) return;
-  if (context.kind != Kind::made || !statement.targets.empty())
-    return void(refuse("the code of the model has a 'with' of something else than torch.no_grad()"));
+  if ((!is_plain_context(context) && !is_autocast(context)) || !statement.targets.empty())
+    return void(refuse("the code of the model has a 'with' of something else than torch.no_grad() and the like"));
   follow(statement.body, variables);
+}
+
+/// The body of a function inside of another one, which torch.jit.fork calls once: at once instead of beside the other code.
+void Follower::forked(const Statement& statement, Variables& variables) {
+  Variables inner = variables;
+  const bool outer_has_returned = std::exchange(has_returned_, false);
+  follow(statement.body, inner);
+  has_returned_ = outer_has_returned;
+  variables[statement.targets.front().text] = std::exchange(returned_, {});
 }
 
 namespace {

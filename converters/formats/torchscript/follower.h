@@ -29,9 +29,15 @@ class Follower {
   GraphWriter& writer() { return writer_; }
   /// Buffers that the code gave another tensor: the stored one and what the module holds behind the run.
   const std::vector<std::pair<Item, Item>>& rebound() const { return rebound_; }
+  /// Attributes, by their paths, that hold something else than in the file.
+  void give(std::map<std::string, Item> attributes) { given_ = std::move(attributes); }
+  /// Attributes, by path, that are no tensors, are read, and hold something else behind the run: what they hold then.
+  std::map<std::string, Item> changed_attributes();
   /// The method of an object; null when its class has none of that name.
   const Function* method_of(const Item& object, std::string_view method) const;
   Item of_pickle(containers::Pickle value, const std::string& path);
+  /// A number as a tensor without axes.
+  Item tensor_of(const Item& number) { return tensor_of_number(number); }
 
  private:
   using Variables = std::map<std::string_view, Item>;
@@ -46,6 +52,7 @@ class Follower {
   void follow(const Statement& statement, Variables& variables);
   void assign(const Statement& statement, Variables& variables);
   void unpack(const std::vector<Expression>& targets, const Item& value, Variables& variables);
+  void forked(const Statement& statement, Variables& variables);
   void context(const Statement& statement, Variables& variables);
   void branch(const Statement& statement, Variables& variables);
   /// A branch on a computed condition, or a pass of a loop whose passes only a run can count. Of lists from outside, only a pass may append to some.
@@ -69,6 +76,21 @@ class Follower {
   std::optional<std::int64_t> part_count(const Item& unsplit);
   Item with_parts(const Item& item);
   std::optional<Item> of_booleans(std::string_view name, const Items& items);
+  Item packed(const std::vector<NamedItem>& arguments);
+  Item unpacked(const std::vector<NamedItem>& arguments);
+  std::optional<Item> of_packed(std::string_view name, const std::vector<NamedItem>& arguments);
+  std::optional<std::vector<double>> numbers_in(const Item& item) const;
+  std::optional<std::vector<double>> computed_numbers(std::string_view op, const Items& items) const;
+  void note_numbers(std::string_view op, const Items& items, const Item& result);
+  bool is_view_of_known(Item tensor) const;
+  std::optional<Item> known_number(const Item& tensor, Item::Kind kind);
+  bool is_of_type_already(const std::vector<NamedItem>& arguments);
+  Item places_of(const Item& tensor);
+  std::optional<foreign::ValueId> unknown_in(const std::vector<foreign::Argument>& arguments,
+                                             const foreign::Graph& graph);
+  std::string origin_of(const Items& items);
+  static Item of_enumeration(const Class& of, std::string_view path, containers::Pickle value);
+  Item begin_context(const Item& context, const std::vector<NamedItem>& arguments);
   std::optional<Item> compared_lists(std::string_view name, const Items& items);
   std::optional<Item> of_range(std::string_view name, const Items& items);
   std::optional<Item> of_unbound(std::string_view name, const Items& items);
@@ -111,9 +133,13 @@ class Follower {
   Item attribute(const Item& object, std::string_view name);
   bool is_written_in_place(const Item& tensor, const Item& result);
   void set_attribute(const Item& object, std::string_view name, const Item& value);
+  void set_tensor(const Item& object, std::string_view name, const Item& value);
+  void set_field(const Item& made, std::string_view name, const Item& value);
+  void change_attribute(const Item& object, std::string_view name, const Item& value);
   Item named(const Expression& expression, Variables& variables);
   Item operation(const Expression& expression, Variables& variables);
   Item call(const Expression& expression, Variables& variables);
+  Item is_instance(const Expression& expression, Variables& variables);
   Item make(std::string_view class_name);
   Item named_tuple(const Class& of, const std::vector<NamedItem>& arguments);
   Item call_path(const std::string& path, std::vector<NamedItem> arguments);
@@ -121,6 +147,7 @@ class Follower {
   Item aten(std::string_view name, std::vector<NamedItem> arguments);
   Item converted(std::string_view op, const Item& item, Item::Kind kind);
   std::optional<Item> tensor_of(const std::vector<NamedItem>& arguments, int depth = 0);
+  Item of_data(const std::vector<NamedItem>& arguments);
   Item tensor_of_number(const Item& number);
   std::optional<Item> number_from(std::string_view path, const Item& from);
   static std::optional<bool> state_of_run(std::string_view path);
@@ -142,7 +169,19 @@ class Follower {
   std::map<std::uint32_t, Item> parameters_;                             ///< by identity in the pickle of objects
   std::map<std::int64_t, Item> constants_;                               ///< by place
   std::map<std::pair<const foreign::Graph*, foreign::ValueId>, Item> numbers_;  ///< that tensors were made of
+  std::map<std::pair<const foreign::Graph*, foreign::ValueId>, std::vector<double>> known_;  ///< what tensors hold
   std::vector<std::pair<Item, Item>> rebound_;
+  std::map<std::string, Item> given_;  ///< attributes by path
+  /// An attribute that is no tensor, or was none, and that the code changes.
+  struct Changed {
+    containers::Pickle stored;
+    std::string path;
+    Item now;
+    bool was_read = false;  ///< before it was changed
+  };
+  using Attribute = std::pair<std::uint32_t, std::string>;  ///< of the object with this identity
+  std::map<Attribute, Changed> changed_;
+  std::set<Attribute> read_;
   std::vector<Inside> insides_;                    ///< that the code is in
   std::set<std::shared_ptr<Items>> stored_lists_;  ///< attributes and constants
   std::set<std::shared_ptr<Items>> lists_;         ///< that hold others, maybe themselves, to any depth

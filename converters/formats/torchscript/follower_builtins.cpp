@@ -71,19 +71,41 @@ std::optional<Item> Follower::tensor_of(const std::vector<NamedItem>& arguments,
   return aten("stack", {{{}, Item::of_items(Kind::list, std::move(parts))}, {{}, Item::of_integer(0)}});
 }
 
+/// torch.as_tensor of a tensor, which keeps its type where none is given.
+Item Follower::of_data(const std::vector<NamedItem>& arguments) {
+  const auto given = std::find_if(arguments.begin(), arguments.end(),
+                                  [](const NamedItem& argument) { return argument.name == "dtype"; });
+  const Item type = given != arguments.end()                            ? given->item
+                    : arguments.size() > 1 && arguments[1].name.empty() ? arguments[1].item
+                                                                        : Item();
+  return type.kind == Kind::integer ? aten("to", {{{}, arguments[0].item}, {{}, type}}) : arguments[0].item;
+}
+
 std::optional<Item> Follower::builtin(std::string_view path, const std::vector<NamedItem>& arguments) {
   const auto at = [&](std::size_t i) { return i < arguments.size() ? arguments[i].item : Item(); };
+  const bool is_implicit =
+      path == "annotate" && at(1).kind == Kind::tensor && (at(0).text == "int" || at(0).text == "float");
+  if (is_implicit) return number_from(at(0).text, at(1));
   if (path == "annotate" || path == "unchecked_cast" || path == "ops.prim.unchecked_cast") return at(1);
   if (path == "uninitialized") return Item::of_kind(Kind::absent);
-  if (path == "torch.device" || path == "ops.prim.device") return Item::of_kind(Kind::device);
+  if (path == "ops.prim.device") return Item::of_device("cpu");  // all tensors are where the file was loaded
+  if (path == "torch.device") return Item::of_device(at(0).kind == Kind::text ? at(0).text : "cpu");
+  if (path == "torch.Size") return known_result("list", items_of(arguments));
+  if (path == "fork" || path == "torch.wait") return at(0);
+  if (path == "sorted") return known_result(path, items_of(arguments));
+  if (path == "str") return known_result(path, items_of(arguments)).value_or(Item::of_kind(Kind::unknown));
   if ((path == "torch.dict" || path == "dict") && arguments.empty()) return Item::of_items(Kind::dict, {});
+  if (path == "torch.dict" || path == "dict") return known_result("dict", items_of(arguments));
   if (path == "torch.list" || path == "list") return known_result("list", items_of(arguments));
   if (path == "getattr" && at(1).kind == Kind::text) return attribute(at(0), at(1).text);
   if (path == "ops.prim.data" || path == "ops.prim.unchecked_unwrap_optional" || path == "torch._unwrap_optional")
     return at(0);
-  if (path == "ops.prim.type" && at(0).kind == Kind::device) return Item::of_text("cpu");
+  if (path == "ops.prim.type" && at(0).kind == Kind::device)
+    return Item::of_text(at(0).text.substr(0, at(0).text.find(':')));
   if (path == "ops.prim.requires_grad") return Item::of_boolean(is_stored(at(0)));
-  if (path == "torch.tensor" && !arguments.empty()) return tensor_of(arguments);
+  if ((path == "torch.tensor" || path == "torch.as_tensor") && !arguments.empty() && at(0).kind != Kind::tensor)
+    return tensor_of(arguments);
+  if (path == "torch.as_tensor" && !arguments.empty()) return of_data(arguments);
   if (path == "torch.warn" || path == "torch._assert" || path == "print") return Item();
   if (path == "ops.prim.RaiseException") return refuse("the code of the model ends with an error");
   if (path == "ops.prim.NumToTensor" || path == "torch.scalar_tensor") {
@@ -121,6 +143,7 @@ std::optional<Item> Follower::number_from(std::string_view path, const Item& fro
     return writer_.node(is_integer ? "math.trunc" : "sym_float", std::move(given),
                         is_integer ? Kind::integer : Kind::real);
   }
+  if (auto known = known_number(from, is_integer ? Kind::integer : is_real ? Kind::real : Kind::boolean)) return known;
   const auto made_of = numbers_.find({from.graph, from.id});
   if (made_of != numbers_.end() && is_integer && made_of->second.kind == Kind::integer) return made_of->second;
   return number_of(from.is_number() ? tensor_of_number(from) : from, is_integer ? Kind::integer
@@ -172,6 +195,8 @@ Item Follower::sizes_of(const Item& tensor, const std::vector<std::int64_t>& siz
 
 /// What code that was not traced asks for before it runs.
 std::optional<Item> Follower::of_type(std::string_view name, const Items& items) {
+  if (name == "ops.prim.dtype" && !items.empty() && items.front().kind == Kind::packed)
+    return of_type(name, {items.front().items->front()});
   const bool asks_type = name == "ops.prim.dtype" || name == "is_floating_point" || name == "is_complex";
   const bool asks_sizes = name == "dim" || name == "size" || name == "len" || name == "numel";
   if ((!asks_type && !asks_sizes) || items.empty()) return std::nullopt;

@@ -180,7 +180,10 @@ Item Follower::joined(const Items& parts, bool stacks, std::int64_t axis) {
 /// How many tensors an operator that takes one apart gives, where the sizes tell.
 std::optional<std::int64_t> Follower::part_count(const Item& unsplit) {
   const foreign::Node& node = unsplit.graph->nodes[unsplit.node];
-  const foreign::Argument *self = node.find("self"), *dim = node.find("dim");
+  const foreign::Argument *self = node.find("self"), *dim = node.find("dim"), *all = node.find("tensors");
+  const bool gives_each = node.op.starts_with("aten.meshgrid.") || node.op.starts_with("aten.broadcast_tensors.");
+  if (gives_each && all && all->as<foreign::Argument::List>())
+    return static_cast<std::int64_t>(all->as<foreign::Argument::List>()->size());
   if (!self || !self->as<ValueId>() || (dim && !dim->as<std::int64_t>())) return std::nullopt;
   const foreign::Argument* lengths = node.find(node.op == "aten.split.sizes" ? "split_size" : "split_sizes");
   if (lengths)

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "converters/formats/torchscript/set_values.h"
+
 namespace onnxkit::torchscript {
 namespace {
 
@@ -106,9 +108,93 @@ Result<void> Inputs::check_names(const Function& forward) const {
     const std::string_view wanted = std::string_view(name).substr(0, name.find('.'));
     const bool is_known = is_place || std::any_of(forward.parameters.begin(), forward.parameters.end(),
                                                   [&](const Function::Parameter& p) { return p.name == wanted; });
-    if (!is_known) return make_error("unknown-input", fmt::format("the model has no input {}", quote(name)));
+    if (!is_known && !attribute_at(name).exists())
+      return make_error("unknown-input", fmt::format("the model has no input {}", quote(name)));
   }
   return {};
+}
+
+/// Through objects of modules.
+containers::Pickle Inputs::attribute_at(std::string_view path) const {
+  containers::Pickle at = module_.root();
+  while (true) {
+    const std::string_view name = path.substr(0, path.find('.'));
+    at = at.state()[name];
+    if (name.size() == path.size() || !at.exists()) return at;
+    path.remove_prefix(name.size() + 1);
+  }
+}
+
+/// The value that was given for an argument; nothing where none was.
+Result<std::optional<Item>> Inputs::set_argument(const Function::Parameter& parameter) {
+  const auto given = values_.find(std::string(parameter.name));
+  if (given == values_.end()) return std::optional<Item>();
+  auto value = value_of_type(parameter.type, given->second);
+  if (!value)
+    return make_error("usage",
+                      fmt::format("{} is not a value of argument {}", quote(given->second), quote(parameter.name)));
+  has_containers_ = true;
+  write_value(structure_, *value);
+  used_.insert(given->first);
+  return value;
+}
+
+/// Buffers become inputs of the shapes that are asked for, other attributes have the values that are given.
+Result<void> Inputs::read_attributes(const Function& forward) {
+  const auto is_argument = [&](const std::string& name) {
+    return used_.contains(name) || std::any_of(forward.parameters.begin(), forward.parameters.end(),
+                                               [&](const auto& p) { return p.name == name; });
+  };
+  containers::JsonWriter json;
+  json.open_object();
+  for (const auto& [path, shape] : shapes_) {
+    const containers::Pickle stored = attribute_at(path);
+    if (is_argument(path) || !stored.exists()) continue;
+    if (!stored.is_none() && !stored.callee().global().value_or("").starts_with("torch._utils."))
+      return make_error("usage", fmt::format("attribute {} of the module is not a tensor", quote(path)));
+    auto type = asked_type(path, shape, nullptr, *model_.strings);
+    if (!type) return std::move(type).error();
+    const ValueId id = model_.graph.add_value(writer_.keep(path), *std::move(type));
+    model_.graph.inputs.push_back(id);
+    attributes_.emplace(path, Item::of_value(Kind::tensor, model_.graph, id));
+    json.member(path, path);
+    used_.insert(path);
+  }
+  for (const auto& [path, text] : values_) {
+    if (is_argument(path)) continue;
+    auto value = set_attribute(path);
+    if (!value) return std::move(value).error();
+    write_value(json.key(path), *value);
+    attributes_.emplace(path, *std::move(value));
+  }
+  if (!attributes_.empty()) attribute_structure_ = json.close_object().text();
+  return {};
+}
+
+Result<Item> Inputs::set_attribute(const std::string& path) {
+  const containers::Pickle stored = attribute_at(path);
+  if (!stored.exists())
+    return make_error("unknown-input", fmt::format("the model has no argument or attribute {}", quote(path)));
+  Item like = Item::of_kind(Kind::unknown);
+  if (stored.boolean())
+    like.kind = Kind::boolean;
+  else if (stored.integer())
+    like.kind = Kind::integer;
+  else if (stored.real())
+    like.kind = Kind::real;
+  else if (stored.text())
+    like.kind = Kind::text;
+  const std::string& text = values_.at(path);
+  auto value = value_like(like, text);
+  if (!value) return make_error("usage", fmt::format("{} is not a value of attribute {}", quote(text), quote(path)));
+  return *std::move(value);
+}
+
+std::vector<ValueId> Inputs::state() const {
+  std::vector<ValueId> inputs;
+  for (const auto& [path, item] : attributes_)
+    if (item.kind == Kind::tensor) inputs.push_back(item.id);
+  return inputs;
 }
 
 Result<std::vector<NamedItem>> Inputs::read(const Function& forward) {
@@ -118,6 +204,12 @@ Result<std::vector<NamedItem>> Inputs::read(const Function& forward) {
   for (std::size_t i = 1; i < forward.parameters.size(); ++i) {
     const Function::Parameter& parameter = forward.parameters[i];
     const Expression* type = &parameter.type;
+    auto set = set_argument(parameter);
+    if (!set) return std::move(set).error();
+    if (*set) {
+      arguments.push_back({parameter.name, **std::move(set)});
+      continue;
+    }
     const bool is_optional = is_container(*type, "Optional");
     if (is_optional && parameter.has_fallback && !is_asked_for(parameter.name)) {
       structure_.null();
@@ -136,6 +228,7 @@ Result<std::vector<NamedItem>> Inputs::read(const Function& forward) {
     arguments.push_back({parameter.name, *std::move(item)});
   }
   structure_.close_array().key("kwargs").open_object().close_object().close_object();
+  if (auto read = read_attributes(forward); !read) return std::move(read).error();
   for (const auto& [name, shape] : shapes_)
     if (!used_.contains(name))
       return make_error("unknown-input", fmt::format("the model has no input {}", quote(name)));
@@ -146,7 +239,9 @@ Result<Item> Inputs::item_of(const Expression& type, const std::string& name, st
                              const TracedInput* traced) {
   if (is_tensor_type(type)) return tensor_of(name, place, traced);
   if (type.kind == Expression::Kind::item) return items_of(type, name, traced);
-  return make_error("not-supported", fmt::format("input {} is not a tensor", quote(name)));
+  Error error = make_error("not-supported", fmt::format("input {} is not a tensor", quote(name)));
+  error.diagnostic.help = fmt::format("onnxkit convert --set {}=VALUE gives it a value", without_controls(name));
+  return error;
 }
 
 Result<Item> Inputs::tensor_of(const std::string& name, std::string_view place, const TracedInput* traced) {

@@ -26,10 +26,11 @@ struct Item {
     text,
     list,
     tuple,
-    dict,    ///< items: keys and values in turn
-    object,  ///< a module
-    made,    ///< an object that the code makes: text is its class
-    device,
+    dict,      ///< items: keys and values in turn
+    object,    ///< a module
+    made,      ///< an object that the code makes: text is its class, items are names and values in turn
+    device,    ///< text: what it is called
+    packed,    ///< rows of several lengths: a tensor [steps, rows, ...] and the lengths
     gathered,  ///< in a list: as many tensors as a loop had passes, along the first axis of a value
     unsplit,   ///< a list of tensors that a node gives, as many as will be asked for
     absent,    ///< what a variable holds on a way through the code on which it is not read
@@ -76,6 +77,12 @@ struct Item {
     item.text = std::move(value);
     return item;
   }
+  static Item of_device(std::string name) {
+    Item item;
+    item.kind = Kind::device;
+    item.text = std::move(name);
+    return item;
+  }
   static Item of_items(Kind kind, Items values) {
     Item item;
     item.kind = kind;
@@ -95,6 +102,21 @@ struct Item {
     return item;
   }
 };
+
+/// What `with` may be given that changes no result: whether gradients are kept, the name of what is measured.
+inline bool is_plain_context(const Item& item) {
+  if (item.kind != Item::Kind::made) return false;
+  for (const std::string_view name :
+       {"grad_mode.no_grad", "grad_mode.enable_grad", "grad_mode.set_grad_enabled", "profiler.record_function"})
+    if (item.text.starts_with("__torch__.torch.autograd.") && item.text.ends_with(name)) return true;
+  return false;
+}
+
+/// torch.autocast, which computes in a shorter type.
+inline bool is_autocast(const Item& item) {
+  return item.kind == Item::Kind::made && (item.text == "__torch__.torch.amp.autocast_mode.autocast" ||
+                                           item.text == "__torch__.torch.cuda.amp.autocast_mode.autocast");
+}
 
 inline bool are_numbers(const Items& items) {
   return std::all_of(items.begin(), items.end(), [](const Item& item) { return item.is_number(); });

@@ -143,6 +143,31 @@ std::optional<Item> of_two_lists(std::string_view op, const Item& a, const Item&
   return Item::of_boolean(same == (op == "eq"));
 }
 
+/// A dictionary of pairs.
+std::optional<Item> of_pairs(const Items& pairs) {
+  Item made = Item::of_items(Kind::dict, {});
+  for (const Item& pair : pairs)
+    if (!is_sequence(pair) || pair.items->size() != 2 || !set_item(made, (*pair.items)[0], (*pair.items)[1]))
+      return std::nullopt;
+  return made;
+}
+
+/// A list of numbers or of texts in order.
+std::optional<Item> in_order(const Items& items) {
+  const bool are_texts =
+      std::all_of(items.begin(), items.end(), [](const Item& item) { return item.kind == Kind::text; });
+  const bool are_known = std::all_of(items.begin(), items.end(), [](const Item& item) {
+    return item.is_number() && item.is_known() && item.as_real() == item.as_real();
+  });
+  if (!are_texts && !are_known) return std::nullopt;
+  Items sorted = items;
+  std::stable_sort(sorted.begin(), sorted.end(), [&](const Item& a, const Item& b) {
+    if (are_texts) return a.text < b.text;
+    return a.kind == Kind::real || b.kind == Kind::real ? a.as_real() < b.as_real() : a.integer < b.integer;
+  });
+  return Item::of_items(Kind::list, std::move(sorted));
+}
+
 }  // namespace
 
 bool is_sequence(const Item& item) { return item.kind == Kind::list || item.kind == Kind::tuple; }
@@ -152,9 +177,11 @@ std::optional<Item> list_result(std::string_view op, std::span<const Item> opera
   if (list.kind == Kind::dict) {
     if (op == "len") return Item::of_integer(static_cast<std::int64_t>(list.items->size() / 2));
     if (op == "keys" || op == "values" || op == "items") return of_dictionary(op, *list.items);
-    if (op == "copy") return Item::of_items(Kind::dict, *list.items);
+    if (op == "copy" || op == "dict") return Item::of_items(Kind::dict, *list.items);
   } else if (is_sequence(list)) {
     if (op == "len") return Item::of_integer(static_cast<std::int64_t>(list.items->size()));
+    if (op == "dict" && operands.size() == 1) return of_pairs(*list.items);
+    if (op == "sorted" && operands.size() == 1) return in_order(*list.items);
     if (op == "list" || op == "copy") return Item::of_items(Kind::list, *list.items);
     if (op == "slice") return sliced(operands);
     if ((op == "all" || op == "any") && operands.size() == 1) return of_booleans(op, *list.items);
@@ -174,7 +201,11 @@ std::optional<Item> changed_list(std::string_view op, std::span<const Item> oper
   const auto at = [&](std::size_t operand, std::int64_t fallback) {
     return place_of(items, operand < operands.size() ? operands[operand] : Item::of_integer(fallback));
   };
-  if (op == "reverse") {
+  if (op == "sort" && operands.size() == 1) {
+    auto sorted = in_order(items);
+    if (!sorted) return std::nullopt;
+    items = *sorted->items;
+  } else if (op == "reverse") {
     std::reverse(items.begin(), items.end());
   } else if (op == "clear") {
     items.clear();

@@ -15,7 +15,7 @@ std::optional<Item> list_result(std::string_view op, std::span<const Item> opera
 
 /// Whether an operator changes a list in place: "reverse", "insert" ...
 constexpr bool changes_list(std::string_view op) {
-  return op == "reverse" || op == "clear" || op == "pop" || op == "insert";
+  return op == "reverse" || op == "clear" || op == "pop" || op == "insert" || op == "sort";
 }
 /// Does so, and gives the list, or the item that is taken out of it; nothing where the place is not known.
 std::optional<Item> changed_list(std::string_view op, std::span<const Item> operands);

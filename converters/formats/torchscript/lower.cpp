@@ -1,6 +1,7 @@
 #include "converters/formats/torchscript/lower.h"
 
 #include <algorithm>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -12,34 +13,66 @@ namespace {
 
 using foreign::ValueId;
 using Kind = Item::Kind;
-using Shapes = std::map<std::string, InputShape>;
+
+/// Whether nothing in it is computed by the graph.
+bool is_known(const Item& item, int depth = 0) {
+  constexpr int deepest = 16;
+  if (depth > deepest || !item.is_known()) return false;
+  return !item.items || std::all_of(item.items->begin(), item.items->end(),
+                                    [&](const Item& part) { return is_known(part, depth + 1); });
+}
+
+void add_values(const foreign::Argument& argument, std::set<ValueId>& values) {
+  if (const auto* id = argument.as<ValueId>()) values.insert(*id);
+  if (const auto* list = argument.as<foreign::Argument::List>())
+    for (const foreign::Argument& each : *list) add_values(each, values);
+}
 
 class Lowering {
  public:
-  Lowering(Module& module, const Shapes& shapes)
-      : module_(module), follower_(module, model_), inputs_(module, shapes, model_, follower_.writer()) {}
+  Lowering(Module& module, const Settings& settings)
+      : module_(module),
+        settings_(settings),
+        follower_(module, model_),
+        inputs_(module, settings, model_, follower_.writer()) {}
 
   Result<Lowered> run() {
     model_.framework = "PyTorch";
     Item root = Item::of_kind(Kind::object);
     root.object = module_.root();
     const Function* forward = follower_.method_of(root, "forward");
+    // One for each overload, the first of tensors: recurrent layers have another for packed sequences.
+    if (!forward) forward = follower_.method_of(root, "forward__0");
     if (!forward) return make_error("malformed-model", "the module has no method forward");
     const auto arguments = inputs_.read(*forward);
     if (!arguments) return arguments.error();
-    const Item result = follower_.call_method(root, "forward", *arguments);
+    std::map<std::string, Item> given = inputs_.attributes();
+    given.insert(kept_.begin(), kept_.end());
+    follower_.give(std::move(given));
+    const Item result = follower_.call_method(root, forward->name, *arguments);
     if (follower_.fault()) return *follower_.fault();
     if (auto added = add_outputs(result); !added) return std::move(added).error();
     add_rebound();
+    if (auto settled = settle(); !settled) return std::move(settled).error();
     if (model_.graph.outputs.empty()) return make_error("not-supported", "the module returns no tensor");
     add_metadata("source_sizes", inputs_.traced_sizes());
     add_metadata("source_inputs", inputs_.structure());
+    add_metadata("source_attributes", inputs_.attribute_structure());
     if (is_nested(result)) add_metadata("source_outputs", structure_.text());
     for (const auto& file : module_.archive.files()) model_.files.push_back(file);
-    return Lowered{std::move(model_), std::move(rebound_)};
+    return Lowered{std::move(model_), std::move(rebound_), inputs_.state()};
   }
 
  private:
+  static Error not_kept(const std::string& attribute) {
+    Error error = make_error(
+        "not-supported",
+        fmt::format("the module changes attribute {}, which is no tensor, for its next call", quote(attribute)));
+    error.diagnostic.help = fmt::format("onnxkit convert --set {}=VALUE converts the module with a value that stays",
+                                        without_controls(attribute));
+    return error;
+  }
+
   void add_metadata(std::string_view key, const std::string& text) {
     if (!text.empty()) model_.metadata.emplace_back(key, follower_.writer().keep(text));
   }
@@ -76,6 +109,7 @@ class Lowering {
       structure_.null();
       return {};
     }
+    if (item.is_number()) return add_outputs(follower_.tensor_of(item), depth + 1);
     if (item.kind != Kind::list && item.kind != Kind::tuple && item.kind != Kind::dict)
       return make_error("not-supported", "the module returns something that is not a tensor");
     const bool is_dict = item.kind == Kind::dict;
@@ -96,17 +130,51 @@ class Lowering {
     }
   }
 
+  /// Attributes that are no tensors may change in the first call when the next one leaves them, and computes the same: caches, warnings that come once.
+  Result<void> settle();
+
   Module& module_;
+  const Settings& settings_;
   foreign::Model model_;
   Follower follower_;
   Inputs inputs_;
   containers::JsonWriter structure_;
   std::size_t parts_ = 0;
   std::vector<ValueId> rebound_;
+  std::map<std::string, Item> kept_;  ///< attributes that the call before has changed
 };
+
+/// The names of the operators that the outputs need, and of those that write.
+std::vector<std::string_view> needed_operators(const foreign::Graph& graph) {
+  std::vector<std::string_view> names;
+  std::set<ValueId> needed;
+  for (const foreign::Output& output : graph.outputs) needed.insert(output.value);
+  for (auto node = graph.nodes.rbegin(); node != graph.nodes.rend(); ++node) {
+    const bool is_needed =
+        std::any_of(node->outputs.begin(), node->outputs.end(), [&](ValueId id) { return needed.contains(id); });
+    if (!is_needed && !KnownTypes::is_in_place(node->op)) continue;
+    names.push_back(node->op);
+    for (const foreign::Argument& argument : node->arguments) add_values(argument, needed);
+  }
+  return names;
+}
+
+Result<void> Lowering::settle() {
+  const std::map<std::string, Item> changes = follower_.changed_attributes();
+  if (changes.empty()) return {};
+  const std::string& first = changes.begin()->first;
+  if (!kept_.empty() ||
+      !std::all_of(changes.begin(), changes.end(), [](const auto& change) { return is_known(change.second); }))
+    return not_kept(first);
+  Lowering next(module_, settings_);
+  next.kept_ = changes;
+  const auto lowered = next.run();
+  const bool is_alike = lowered && needed_operators(lowered->model.graph) == needed_operators(model_.graph);
+  return is_alike ? Result<void>() : not_kept(first);
+}
 
 }  // namespace
 
-Result<Lowered> lower(Module& module, const Shapes& shapes) { return Lowering(module, shapes).run(); }
+Result<Lowered> lower(Module& module, const Settings& settings) { return Lowering(module, settings).run(); }
 
 }  // namespace onnxkit::torchscript

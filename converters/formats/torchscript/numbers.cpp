@@ -43,7 +43,7 @@ std::optional<Item> sum_of(std::string_view op, const Item& a, const Item& b) {
 }
 
 std::optional<Item> compared(std::string_view op, const Item& a, const Item& b) {
-  if (a.kind == Kind::text && b.kind == Kind::text) {
+  if ((a.kind == Kind::text && b.kind == Kind::text) || (a.kind == Kind::device && b.kind == Kind::device)) {
     if (op == "eq") return Item::of_boolean(a.text == b.text);
     return op == "ne" ? std::optional(Item::of_boolean(a.text != b.text)) : std::nullopt;
   }
@@ -57,6 +57,16 @@ std::optional<Item> compared(std::string_view op, const Item& a, const Item& b) 
   return Item::of_boolean(x >= y);
 }
 
+/// Integers as rows of bits. Shifts that lose bits or go too far are not computed.
+std::optional<Item> of_bits(std::string_view op, std::int64_t a, std::int64_t b) {
+  if (op == "__and__") return Item::of_integer(a & b);
+  if (op == "__or__") return Item::of_integer(a | b);
+  if (op == "__xor__") return Item::of_integer(a ^ b);
+  constexpr std::int64_t most = 62;
+  if ((op != "__lshift__" && op != "__rshift__") || b < 0 || b > most) return std::nullopt;
+  return op == "__rshift__" ? Item::of_integer(a >> b) : of_checked(checked_mul<std::int64_t>(a, std::int64_t{1} << b));
+}
+
 std::optional<Item> of_two(std::string_view op, const Item& a, const Item& b) {
   if (op == "__is__" || op == "__isnot__") {
     if (a.kind == Kind::boolean && b.kind == Kind::boolean && a.is_known() && b.is_known())
@@ -66,6 +76,9 @@ std::optional<Item> of_two(std::string_view op, const Item& a, const Item& b) {
     if (a.kind != Kind::none && b.kind != Kind::none) return std::nullopt;
     return Item::of_boolean((a.kind == b.kind) == (op == "__is__"));
   }
+  constexpr std::size_t longest = 1 << 16;
+  const bool are_texts = a.kind == Kind::text && b.kind == Kind::text;
+  if (op == "add" && are_texts && a.text.size() + b.text.size() < longest) return Item::of_text(a.text + b.text);
   for (const std::string_view comparison : {"eq", "ne", "lt", "le", "gt", "ge"})
     if (op == comparison) return a.is_known() && b.is_known() ? compared(op, a, b) : std::nullopt;
   if (!a.is_known() || !b.is_known() || !a.is_number() || !b.is_number()) return std::nullopt;
@@ -77,7 +90,9 @@ std::optional<Item> of_two(std::string_view op, const Item& a, const Item& b) {
   if (op == "fmod" && b.as_real() != 0) return Item::of_real(std::fmod(a.as_real(), b.as_real()));
   if (op == "__and__" && a.kind == Kind::boolean) return Item::of_boolean(a.integer != 0 && b.integer != 0);
   if (op == "__or__" && a.kind == Kind::boolean) return Item::of_boolean(a.integer != 0 || b.integer != 0);
-  return std::nullopt;
+  if (op == "__xor__" && a.kind == Kind::boolean) return Item::of_boolean((a.integer != 0) != (b.integer != 0));
+  const bool are_integral = a.kind == Kind::integer && b.kind == Kind::integer;
+  return are_integral ? of_bits(op, a.integer, b.integer) : std::nullopt;
 }
 
 /// Functions of Python's module math. Those that round give integers.
@@ -113,6 +128,14 @@ std::optional<Item> formatted(std::span<const Item> operands) {
   return Item::of_text(text + std::string(rest));
 }
 
+/// What str() gives; of real numbers that has digits of its own.
+std::optional<Item> text_of(const Item& item) {
+  if (item.kind == Kind::text) return item;
+  if (item.kind == Kind::boolean && item.is_known()) return Item::of_text(item.integer != 0 ? "True" : "False");
+  return item.kind == Kind::integer && item.is_known() ? std::optional(Item::of_text(std::to_string(item.integer)))
+                                                       : std::nullopt;
+}
+
 }  // namespace
 
 std::optional<Item> known_result(std::string_view op, std::span<const Item> operands) {
@@ -120,6 +143,7 @@ std::optional<Item> known_result(std::string_view op, std::span<const Item> oper
   if (auto item = list_result(op, operands)) return item;
   const Item& first = operands.front();
   if (op == "len" && first.kind == Kind::text) return Item::of_integer(static_cast<std::int64_t>(first.text.size()));
+  if (op == "str") return text_of(first);
   if (op == "format" && first.kind == Kind::text) return formatted(operands);
   if (op == "__not__" && first.is_known() && first.is_number()) return Item::of_boolean(first.as_real() == 0);
   if (op == "neg" && first.is_known() && first.kind == Kind::integer)

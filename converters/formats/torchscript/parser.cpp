@@ -108,7 +108,10 @@ class Parser {
     Class made;
     made.name = name();
     if (take_symbol("(")) {
-      for (; !is_end() && !is_symbol(")"); ++at_) made.is_tuple = made.is_tuple || is_name("NamedTuple");
+      for (; !is_end() && !is_symbol(")"); ++at_) {
+        made.is_tuple = made.is_tuple || is_name("NamedTuple");
+        made.is_enumeration = made.is_enumeration || is_name("Enum");
+      }
       expect(take_symbol(")"), "a bracket");
     }
     begin_block();
@@ -118,7 +121,8 @@ class Parser {
         made.methods.push_back(function());
       } else {
         if (made.is_tuple) made.fields.push_back(next().text);
-        statement();  // attributes and their types, which the objects themselves have
+        Statement attribute = statement();  // and its type, which the objects themselves have
+        if (made.is_enumeration) made.members.push_back(std::move(attribute));
       }
     }
     file.classes.push_back(std::move(made));
@@ -170,6 +174,7 @@ class Parser {
     if (take_name("if")) return branch(std::move(made));
     if (take_name("while") || is_name("for")) return loop(std::move(made));
     if (take_name("with")) return context(std::move(made));
+    if (take_name("def")) return inner_function(std::move(made));
     if (take_name("return")) {
       made.kind = Statement::Kind::result;
       if (next().kind != Token::Kind::line_end) made.value = tuple_or_expression();
@@ -180,6 +185,17 @@ class Parser {
       assignment(made);
     }
     expect(take(Token::Kind::line_end), "the end of the line");
+    return made;
+  }
+
+  /// Without parameters: what it needs are variables around it.
+  Statement inner_function(Statement made) {
+    made.kind = Statement::Kind::function;
+    const std::string_view called = name();
+    made.targets.push_back(Expression{.kind = Form::name, .text = called});
+    expect(take_symbol("("), "a bracket");
+    expect(take_symbol(")"), "a bracket");
+    made.body = block();
     return made;
   }
 

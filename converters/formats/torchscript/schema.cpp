@@ -41,14 +41,14 @@ std::string_view take_part(std::string_view& text) {
 }
 
 /// Of the operator, without that of the overload.
-std::string_view name_of(std::string_view row) { return row.substr(0, row.rfind('.', row.find('('))); }
+std::string_view row_name(std::string_view row) { return row.substr(0, row.rfind('.', row.find('('))); }
 
 }  // namespace
 
 Schema parse_schema(std::string_view row) {
   Schema schema;
   const std::size_t open = row.find('('), close = row.rfind(')');
-  schema.name = name_of(row);
+  schema.name = row_name(row);
   schema.overload = row.substr(schema.name.size() + 1, open - schema.name.size() - 1);
   std::string_view arguments = row.substr(open + 1, close - open - 1), results = row.substr(close + 1);
   bool is_keyword_only = false;
@@ -68,7 +68,7 @@ std::span<const Schema> Schemas::of(std::string_view name) const {
   const auto [known, is_new] = by_name_.try_emplace(std::string(name));
   if (!is_new) return known->second;
   const auto rows = schema_rows();
-  for (auto row = std::ranges::lower_bound(rows, name, {}, name_of); row != rows.end() && name_of(*row) == name; ++row)
+  for (auto row = std::ranges::lower_bound(rows, name, {}, row_name); row != rows.end() && row_name(*row) == name; ++row)
     known->second.push_back(parse_schema(*row));
   return known->second;
 }

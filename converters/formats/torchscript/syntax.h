@@ -46,6 +46,7 @@ struct Statement {
     branch,      ///< if value: body else: other
     for_loop,    ///< for targets in value: body
     while_loop,  ///< while value: body
+    function,    ///< def targets[0](): body
     context,     ///< with value as targets: body
     failure,     ///< raise, assert
     nothing,     ///< pass
@@ -75,6 +76,8 @@ struct Class {
   std::vector<Function> methods;
   bool is_tuple = false;  ///< a NamedTuple
   std::vector<std::string_view> fields = {};
+  bool is_enumeration = false;
+  std::vector<Statement> members = {};  ///< of an enumeration: NAME = value
 };
 
 /// A file of the archive.

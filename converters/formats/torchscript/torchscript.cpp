@@ -21,16 +21,19 @@ void register_all_torchscript_mappings(Mappings& mappings);
 namespace {
 
 /// What the module's buffers hold behind a run: those that it replaced, whose contents are the last outputs, and those that it wrote into. An input
-/// that it writes into is the caller's business, as PyTorch returns none.
+/// that it writes into is the caller's business, as PyTorch returns none, unless it stands for a buffer.
 std::vector<pt2::Written> changes_of_state(foreign::Graph& graph, const std::vector<pt2::Written>& written,
-                                           const std::vector<foreign::ValueId>& rebound) {
+                                           const Lowered& lowered) {
+  const std::vector<foreign::ValueId>& rebound = lowered.rebound;
   std::vector<pt2::Written> changes;
   const std::size_t first = graph.outputs.size() - rebound.size();
   for (std::size_t i = 0; i < rebound.size(); ++i) changes.push_back({rebound[i], graph.outputs[first + i].value});
   graph.outputs.resize(first);
   for (const pt2::Written& one : written) {
-    const bool is_stored = std::any_of(graph.tensors.begin(), graph.tensors.end(),
-                                       [&](const foreign::Tensor& tensor) { return tensor.value == one.input; });
+    const bool is_given = std::find(lowered.state.begin(), lowered.state.end(), one.input) != lowered.state.end();
+    const bool is_stored =
+        is_given || std::any_of(graph.tensors.begin(), graph.tensors.end(),
+                                [&](const foreign::Tensor& tensor) { return tensor.value == one.input; });
     const bool is_replaced = std::find(rebound.begin(), rebound.end(), one.input) != rebound.end();
     if (is_stored && !is_replaced) changes.push_back(one);
   }
@@ -60,17 +63,17 @@ Mappings all_mappings() {
 
 foreign::ReadOperators read_operators() { return all_mappings().operators(); }
 
-Result<ir::Model> read(std::shared_ptr<const MappedFile> file, const std::map<std::string, InputShape>& shapes,
+Result<ir::Model> read(std::shared_ptr<const MappedFile> file, const Settings& settings,
                        std::vector<Diagnostic>& findings, foreign::Trace* trace) {
   auto module = read_module(std::move(file));
   if (!module) return std::move(module).error();
-  auto lowered = lower(*module, shapes);
+  auto lowered = lower(*module, settings);
   if (!lowered) return std::move(lowered).error();
   foreign::Model& model = lowered->model;
   const auto written = pt2::functionalize(model.graph, *model.strings);
   if (!written) return written.error();
   move_names_to_outputs(model.graph, *model.strings);
-  pt2::expose_changes(model, changes_of_state(model.graph, *written, lowered->rebound));
+  pt2::expose_changes(model, changes_of_state(model.graph, *written, *lowered));
   return foreign::import_model(model, all_mappings(), findings, trace);
 }
 

@@ -7,6 +7,7 @@
 
 #include "converters/foreign/operators.h"
 #include "converters/foreign/trace.h"
+#include "converters/formats/torchscript/settings.h"
 #include "libonnxkit/base/system/mapped_file.h"
 #include "libonnxkit/ir/model.h"
 #include "onnxkit/diagnostic.h"
@@ -16,10 +17,10 @@
 // Modules of TorchScript (torch.jit.save): an archive with weights, and code in a part of Python's syntax, which is followed and never run.
 namespace onnxkit::torchscript {
 
-/// The module in ONNX. Weights view into the file. `shapes` are those of inputs, by name; without them inputs have the sizes that a trace was
-/// recorded with. Error codes: malformed-archive, malformed-pickle, malformed-model, not-supported, nesting-depth, memory-limit, usage,
+/// The module in ONNX. Weights view into the file. Inputs whose shapes `settings` do not have are of the sizes that a trace was recorded
+/// with. Error codes: malformed-archive, malformed-pickle, malformed-model, not-supported, nesting-depth, memory-limit, usage,
 /// unknown-input, unsupported-operator (with `findings`).
-Result<ir::Model> read(std::shared_ptr<const MappedFile> file, const std::map<std::string, InputShape>& shapes,
+Result<ir::Model> read(std::shared_ptr<const MappedFile> file, const Settings& settings,
                        std::vector<Diagnostic>& findings, foreign::Trace* trace = nullptr);
 
 /// The operators of TorchScript that `read` knows.

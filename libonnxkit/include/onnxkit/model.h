@@ -95,6 +95,8 @@ struct ReadOptions {
   std::string signature = {};
   /// By input, for formats whose files do not state shapes (FormatInfo::takes_shapes); others ignore them.
   std::map<std::string, InputShape> input_shapes = {};
+  /// By argument or attribute: the values of those that are no tensors, "16000", "0.5", "true", "3,4", for the same formats.
+  std::map<std::string, std::string> values = {};
   /// Takes what became of each node of another framework's model, also when reading fails with unsupported-operator.
   std::vector<NodeMapping>* mapped = nullptr;
 };

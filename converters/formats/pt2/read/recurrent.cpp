@@ -63,7 +63,7 @@ struct Layer {
   Val output, hidden, memory;
 };
 
-Layer one_layer(Call& call, const Cell& cell, Val x, const std::vector<Parameters>& directions, Val hidden,
+Layer one_layer(Call& call, const Cell& cell, Val x, Val lengths, const std::vector<Parameters>& directions, Val hidden,
                 Val memory) {
   auto& onnx = call.onnx;
   const auto width = onnx.size(directions.front().state, 1), inputs = onnx.size(directions.front().input, 1);
@@ -83,7 +83,7 @@ Layer one_layer(Call& call, const Cell& cell, Val x, const std::vector<Parameter
                                      joined_weights(call, cell, w, {rows, *inputs}),
                                      joined_weights(call, cell, r, {rows, *width}),
                                      has_bias ? joined_weights(call, cell, b, {2 * rows}) : Val{},
-                                     {},
+                                     lengths,
                                      hidden,
                                      memory};
   const std::string direction = directions.size() == 2 ? "bidirectional" : "forward";
@@ -113,6 +113,7 @@ void map_recurrent(Call& call, const Cell& cell, Val hidden, Val memory) {
   if (call.flag("train", false) && call.real("dropout", 0) != 0)
     return call.refuse("dropout draws random numbers", "call eval() on the module before exporting it");
   if (call.rank(x) != 3) return call.refuse("a recurrent network without a batch");
+  const Val lengths = call.has("lengths") ? onnx.cast(call.tensor("lengths"), ElementType::int32) : Val{};
   const std::vector<Val> parameters = call.tensors("params");
   const std::int64_t layers = call.integer("num_layers", 1), directions = call.flag("bidirectional", false) ? 2 : 1;
   const std::size_t each = call.flag("has_biases", true) ? 4 : 2;
@@ -128,7 +129,8 @@ void map_recurrent(Call& call, const Cell& cell, Val hidden, Val memory) {
       weights.push_back({p[0], p[1], each == 4 ? p[2] : Val{}, each == 4 ? p[3] : Val{}});
     }
     const Val first_memory = memory ? states_of_layer(call, memory, i, directions) : Val{};
-    const Layer layer = one_layer(call, cell, x, weights, states_of_layer(call, hidden, i, directions), first_memory);
+    const Layer layer =
+        one_layer(call, cell, x, lengths, weights, states_of_layer(call, hidden, i, directions), first_memory);
     if (call.refused()) return;
     x = layer.output;
     last_hidden.push_back(layer.hidden);
@@ -160,6 +162,11 @@ void register_recurrent(Mappings& mappings) {
   mappings.add("aten.gru.input", map_gru);
   mappings.add("aten.rnn_tanh.input", map_tanh_network);
   mappings.add("aten.rnn_relu.input", map_relu_network);
+  // TorchScript's code on packed sequences, as its reader writes it: rows of the lengths that `lengths` has.
+  mappings.add("prim.packed_lstm.default", map_lstm);
+  mappings.add("prim.packed_gru.default", map_gru);
+  mappings.add("prim.packed_rnn_tanh.default", map_tanh_network);
+  mappings.add("prim.packed_rnn_relu.default", map_relu_network);
 }
 
 }  // namespace onnxkit::pt2
