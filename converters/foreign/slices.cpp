@@ -153,6 +153,21 @@ Val slice_of_size(Call& call, Val x, Val begin, Val size) {
   return onnx.emit("Slice", {x, from, end, onnx.integers(axes)});
 }
 
+Val updated_slice(Call& call, Val x, Val update, Val starts) {
+  auto& onnx = call.onnx;
+  if (onnx.elem(x) == ElementType::boolean) {  // runtimes do not choose among them
+    const auto number = [&](Val value) { return onnx.cast(value, ElementType::int32); };
+    return onnx.cast(updated_slice(call, number(x), number(update), starts), ElementType::boolean);
+  }
+  const Val size = onnx.emit("Shape", {update}), room = onnx.emit("Sub", {onnx.emit("Shape", {x}), size});
+  const Val wanted = onnx.emit("Max", {as_sizes(onnx, starts), onnx.integers({0})});
+  const Val before = onnx.emit("Min", {wanted, room});
+  const Val pads = onnx.joined({before, onnx.emit("Sub", {room, before})});
+  const Val ones = onnx.emit("Expand", {onnx.scalar_integer(ElementType::int32, 1), size});
+  const Val is_new = onnx.cast(onnx.emit("Pad", {ones, pads}), ElementType::boolean);
+  return onnx.emit("Where", {is_new, onnx.emit("Pad", {update, pads}), x});
+}
+
 Val reversed(Call& call, Val x, const Numbers& axes) {
   auto& onnx = call.onnx;
   if (axes.empty()) return x;

@@ -70,7 +70,7 @@ Result<ir::Model> read(std::shared_ptr<const MappedFile> file, const std::map<st
   const auto written = pt2::functionalize(model.graph, *model.strings);
   if (!written) return written.error();
   move_names_to_outputs(model.graph, *model.strings);
-  pt2::expose_changes(model, changes_of_state(model.graph, *written, lowered->rebound));
+  foreign::expose_changes(model, changes_of_state(model.graph, *written, lowered->rebound));
   return foreign::import_model(model, all_mappings(), findings, trace);
 }
 
