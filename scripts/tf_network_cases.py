@@ -98,6 +98,14 @@ def add_updated(case):
     case("matrixbandpart_computed", lambda x, n, m: tf.linalg.band_part(x, n, m), ([2, 5, 6], F), ([], L, 1, 2), ([], L, -1, 0))
 
 
+def add_masked(case):
+    number = ([], I, 2, 3)
+    case("stridedslice_computed_ellipsis", lambda x, n: x[..., :n], ([2, 5, 4], F), number)
+    case("stridedslice_computed_new_axis", lambda x, n: x[:, tf.newaxis, n - 1, ..., :n], ([2, 5, 4, 3], F), number)
+    case("maxpool_integers", lambda x: raw.MaxPool(input=x, ksize=[1, 2, 2, 1], strides=[1, 2, 2, 1], padding="SAME"), ([1, 5, 4, 2], I, -9, 9))
+    case("if_result_not_read", lambda x: tf.cond(x[0, 0] > 0, lambda: (x + 1, tf.shape(x)), lambda: (2 * x, tf.shape(x) + 1))[0], ([2, 3], F))
+
+
 def add_to(case):
-    for add in (add_resized, add_colors, add_counted, add_grouped, add_windows, add_boxes, add_updated):
+    for add in (add_resized, add_colors, add_counted, add_grouped, add_windows, add_boxes, add_updated, add_masked):
         add(case)

@@ -13,7 +13,12 @@ void pool(Call& call, const char* op, Val x, std::size_t axes) {
                       std::vector<std::int64_t>(axes, 1)};
   const std::vector<ir::Attr> attributes = window_attributes(call, x, window);
   if (call.refused()) return;
-  give_space(call, onnx.emit(op, {to_channels_first(call, x)}, attributes));
+  // Integers, as masks are, have no kernel of their own.
+  const ElementType type = onnx.elem(x);
+  const bool is_whole = type == ElementType::int32 || type == ElementType::int64 || type == ElementType::int16;
+  const Val numbers = is_whole ? onnx.cast(x, ElementType::float64) : x;
+  const Val pooled = onnx.emit(op, {to_channels_first(call, numbers)}, attributes);
+  give_space(call, is_whole ? onnx.cast(pooled, type) : pooled);
 }
 
 void map_max_pool(Call& call) { pool(call, "MaxPool", call.tensor("input"), call.node.op == "MaxPool" ? 2 : 3); }
