@@ -37,8 +37,8 @@ std::optional<Val> groups_of_few(Call& call, Val data, Val groups, Val count, co
   constexpr std::int64_t most = 16;
   const auto ids = onnx.constant_integers(groups), counts = onnx.constant_integers(count);
   const bool is_vector = onnx.rank(data) == 1 && onnx.rank(groups) == 1;
-  if (!is_vector || !ids || !counts || static_cast<std::int64_t>(ids->size()) > most || counts->front() > most ||
-      counts->front() < 1)
+  if (!is_vector || !ids || !counts || counts->size() != 1 || static_cast<std::int64_t>(ids->size()) > most ||
+      counts->front() > most || counts->front() < 1)
     return std::nullopt;
   if (reduction != "mul" && reduction != "add") return std::nullopt;
   std::vector<Val> results;

@@ -78,6 +78,9 @@ void map_combined_suppression(Call& call) {
                                   per_class = known_integers(call, "max_output_size_per_class");
   if (call.refused() || !classes || !count || !kinds || total.size() != 1 || per_class.size() != 1)
     return call.refuse("the number of its boxes or classes is not known");
+  constexpr std::int64_t limit = 1 << 24;
+  if (*classes > limit || *count > limit || per_class.front() > limit || total.front() > limit)
+    return call.refuse("its boxes are too many");
   const std::int64_t pairs = *classes * *count;
   const bool pads_by_class = call.flag("pad_per_class", false);
   const std::int64_t most = pads_by_class ? std::min(total.front(), per_class.front() * *classes) : total.front();

@@ -35,6 +35,8 @@ void map_max_pool_places(Call& call) {
   const std::vector<ir::Attr> attributes = window_attributes(call, x, window);
   const auto height = onnx.size(x, 1), width = onnx.size(x, 2), channels = onnx.size(x, 3);
   if (call.refused() || !height || !width || !channels) return call.refuse("the size of its input is not known");
+  constexpr std::int64_t most = 1 << 20;
+  if (*height > most || *width > most || *channels > most) return call.refuse("its input is too large");
   const std::vector<Val> found = onnx.emit_many(2, "MaxPool", {foreign::channels_first(onnx, x)}, attributes);
   const auto number = [&](std::int64_t value) { return onnx.scalar_integer(ElementType::int64, value); };
   const Val places = foreign::channels_last(onnx, found[1]);
@@ -66,6 +68,10 @@ void map_patches(Call& call) {
                       spatial_numbers(call, "rates", 2)};
   foreign::check_window(call, window);
   if (call.rank(x) != 4 || call.refused()) return call.refuse("its input does not have four axes");
+  constexpr std::int64_t longest = 1 << 20;
+  for (const auto* numbers : {&window.kernel, &window.strides, &window.dilations})
+    if (std::any_of(numbers->begin(), numbers->end(), [](std::int64_t n) { return n > longest; }))
+      return call.refuse("its windows are too large");
   const bool is_same = call.text("padding") == "SAME";
   std::vector<std::int64_t> counts, pads(8, 0);
   for (std::size_t a = 0; a < 2; ++a) {

@@ -26,7 +26,7 @@ struct Resizing {
 };
 
 std::optional<Resizing> resizing_of(Call& call, Val images) {
-  constexpr std::int64_t most = 1 << 14;
+  constexpr std::int64_t most = 1 << 12;
   const std::vector<std::int64_t> wanted = known_integers(call, "size");
   Resizing sizes{};
   bool is_known = call.rank(images) == 4 && wanted.size() == 2 && !call.refused();
@@ -160,9 +160,9 @@ Weights kernel_weights(const Kernel& kernel, std::int64_t from, std::int64_t to,
   Weights weights{to, from};
   for (std::int64_t row = 0; row < to; ++row) {
     const float at = (static_cast<float>(row) + 0.5F) * inverse + inverse_shift;
-    if (at < 0 || at > static_cast<float>(from)) continue;
+    if (!(at >= 0) || at > static_cast<float>(from)) continue;
     const auto inside = [&](double place) {
-      return std::clamp<std::int64_t>(static_cast<std::int64_t>(place), 0, from - 1);
+      return static_cast<std::int64_t>(std::clamp(place, 0.0, static_cast<double>(from - 1)));
     };
     const std::int64_t first = inside(std::ceil(at - reach - 0.5)), last = inside(std::floor(at + reach - 0.5));
     std::vector<double> found;
