@@ -14,6 +14,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 import numpy as np  # noqa: E402
 import tensorflow as tf  # noqa: E402
 
+import tf_network_cases  # noqa: E402
 import tf_value_cases  # noqa: E402
 from case_values import B, D, F, I, L, rng, values_of  # noqa: E402
 
@@ -431,6 +432,7 @@ case_v1("v1_dynamic_rnn", lambda x: v1.nn.dynamic_rnn(Cell(), x, dtype=F), ([Non
 case_v1("v1_dynamic_rnn_lengths", lambda x, n: v1.nn.dynamic_rnn(Cell(), x, sequence_length=n, dtype=F), ([None, 6, 3], F), ([None], I, 1, 4))
 
 tf_value_cases.add_to(case, weight)
+tf_network_cases.add_to(case)
 
 
 class Saved(tf.Module):

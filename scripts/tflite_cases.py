@@ -472,6 +472,98 @@ for name, shape, order, block_map, block_sizes in [("rows", (5, 7), [0, 1], [], 
         sparse_numbers(*shape, block=given[2][-1] if given[2] else 1), *given), (list(shape), F), made=True)
 
 
+def custom(op, options, inputs, outputs):
+    """A file with one custom operator, whose options are bytes. Inputs and outputs as those of `one`, inputs that the file does not store first."""
+    from tensorflow.lite.python import schema_py_generated as schema
+    model = schema.ModelT.InitFromObj(schema.Model.GetRootAs(one("ADD_N", inputs, outputs[0]), 0))
+    graph, code, node = model.subgraphs[0], model.operatorCodes[0], model.subgraphs[0].operators[0]
+    for i, (shape, dtype) in enumerate(outputs[1:]):
+        made = schema.TensorT()
+        made.name, made.shape, made.type, made.buffer = f"y{i + 1}", list(shape), 0, 0
+        graph.tensors.append(made)
+    node.outputs = graph.outputs = list(range(len(inputs), len(inputs) + len(outputs)))
+    code.builtinCode = code.deprecatedBuiltinCode = schema.BuiltinOperator.CUSTOM
+    code.customCode, node.customOptions = op, np.frombuffer(options, np.uint8)
+    return packed(model)
+
+
+def detections(**options):
+    from flatbuffers import flexbuffers
+    built = flexbuffers.Builder()
+    with built.Map():
+        for name, value in {"max_detections": 6, "max_classes_per_detection": 1, "num_classes": 3, "nms_score_threshold": 0.1, "nms_iou_threshold": 0.4,
+                            "y_scale": 10.0, "x_scale": 10.0, "h_scale": 5.0, "w_scale": 5.0, **options}.items():
+            (built.Bool if isinstance(value, bool) else built.Int if isinstance(value, int) else built.Float)(name, value)
+    return bytes(built.Finish())
+
+
+def anchors():
+    grid = (np.arange(4) + 0.5) / 4
+    return [(y, x, 0.3, 0.3) for y in grid for x in grid]
+
+
+DETECTED = [([1, 6, 4], F), ([1, 6], F), ([1, 6], F), ([1], F)]
+for name, classes, options in (("", 3, {}), ("_background", 4, {}), ("_by_class", 4, {"use_regular_nms": True, "detections_per_class": 4}),
+                               ("_few", 3, {"use_regular_nms": True, "nms_score_threshold": 0.97})):
+    case(f"custom_detection_postprocess{name}", lambda c=classes, o=options: custom(
+        "TFLite_Detection_PostProcess", detections(**o), [([1, 16, 4], F), ([1, 16, c], F), ([16, 4], F, anchors())], DETECTED),
+        ([1, 16, 4], F, -3, 3), ([1, 16, classes], F, 0, 1), made=True)
+for padding, size in ((1, [5, 5]), (2, [7, 6])):
+    case(f"custom_convolution2dtransposebias_{padding}", lambda p=padding, n=size: custom(
+        "Convolution2DTransposeBias", np.array([p, 2, 2], I).tobytes(), [([1, 3, 3, 2], F), stored(4, 3, 2, 2), stored(4)], [([1, *n, 4], F)]),
+        ([1, 3, 3, 2], F), made=True)
+
+
+FRAMES = (np.arange(12) / 8 - 0.7).reshape(1, 4, 3).astype(F)
+
+
+def stateful():
+    """A window of the last frames and their sum, kept from run to run."""
+    module = tf.Module()
+    module.window, module.scale = tf.Variable(FRAMES, name="window"), tf.Variable([0.5, 2.0, 1.0], name="scale")
+    module.sum = tf.Variable(tf.ones([3]), name="sum")
+
+    @tf.function(input_signature=[tf.TensorSpec([1, 2, 3], F, name="x0")])
+    def call(x):
+        window = tf.concat([module.window, x], 1)
+        module.window.assign(window[:, 2:])
+        module.sum.assign_add(tf.reduce_sum(x, [0, 1]))
+        return tf.reduce_sum(window, 1) * module.scale + module.sum
+
+    module.call = call
+    converter = tf.lite.TFLiteConverter.from_concrete_functions([call.get_concrete_function()], module)
+    converter.experimental_enable_resource_variables = True
+    return converter.convert()
+
+
+# The states afterwards are outputs that the file does not have.
+case("variables", stateful, ([1, 2, 3], F), made=True, states=lambda x: [1 + x.sum((0, 1)), np.concatenate([FRAMES, x], 1)[:, 2:]])
+
+ROWS = ([6, 3], F)
+for name, op in {"sum": tf.math.unsorted_segment_sum, "prod": tf.math.unsorted_segment_prod, "max": tf.math.unsorted_segment_max,
+                 "min": tf.math.unsorted_segment_min}.items():
+    case(f"unsorted_segment_{name}", lambda x, f=op: f(x, [2, 0, 2, 1, 0, -1], 4), ROWS)
+case("unsorted_segment_prod_of_few", lambda x: tf.math.unsorted_segment_prod(x, [0, 0, 2, 1], 4), ([4], F))
+case("segment_sum", lambda x: tf.math.segment_sum(x, [0, 0, 1, 1, 2, 2]), ROWS)
+case("dynamic_update_slice", lambda: one("DYNAMIC_UPDATE_SLICE", [([4, 5], F), ([2, 3], F), ([2], I, [1, 2])], ([4, 5], F)), ([4, 5], F), ([2, 3], F), made=True)
+case("dynamic_update_slice_moved", lambda: one("DYNAMIC_UPDATE_SLICE", [([4, 5], F), ([2, 3], F), ([2], I, [7, -2])], ([4, 5], F)), ([4, 5], F), ([2, 3], F), made=True)
+case("dynamic_update_slice_flags", lambda: one("DYNAMIC_UPDATE_SLICE", [([4, 5], B), ([2, 3], B), ([2], I, [1, 2])], ([4, 5], B)), ([4, 5], B), ([2, 3], B), made=True)
+case("reverse_sequence", lambda x, n: tf.reverse_sequence(x, n, seq_axis=1, batch_axis=0), ([3, 5, 2], F), ([3], I, 1, 5))
+case("reverse_sequence_batch_last", lambda x, n: tf.reverse_sequence(x, n, seq_axis=0, batch_axis=1), ([5, 3, 2], F), ([3], I, 1, 5))
+case("where", lambda x: tf.where(x), ([3, 4], B))
+case("atan2", lambda y, x: tf.atan2(y, x), VECTOR, VECTOR)
+case("bitwise_xor", lambda x, y: tf.bitwise.bitwise_xor(x, y), INTEGERS, INTEGERS)
+one_case("bucketize", "BUCKETIZE", [VECTOR], ([2, 5], I), "BucketizeOptions", boundaries=[-0.5, 0.0, 0.25, 1.0])
+case("embedding_lookup", lambda: one("EMBEDDING_LOOKUP", [([4], I), (*stored(6, 3),)], ([4, 3], F)), ([4], I, 0, 6), made=True)
+for padding in ("SAME", "VALID"):
+    case(f"conv_3d_transpose_{padding.lower()}", lambda x, p=padding, n=[1, 6, 8, 8, 4] if padding == "SAME" else [1, 7, 9, 9, 4]: tf.nn.conv3d_transpose(
+        x, weight(3, 3, 3, 4, 2), n, [1, 2, 2, 2, 1], padding=p), ([1, 3, 4, 4, 2], F))
+for number, activation in {1: "relu", 2: "relu_n1_to_1", 3: "relu6"}.items():
+    case(f"conv_3d_transpose_fused_{activation}", lambda n=number: one(
+        "CONV_3D_TRANSPOSE", [([5], I, [1, 6, 8, 8, 4]), stored(3, 3, 3, 4, 2), ([1, 3, 4, 4, 2], F)], ([1, 6, 8, 8, 4], F), "Conv3DOptions", strideD=2,
+        strideW=2, strideH=2, fusedActivationFunction=n), ([1, 3, 4, 4, 2], F, -9, 9), made=True)
+
+
 def converted(function, inputs, how):
     if "made" in how:
         return function()
@@ -526,12 +618,14 @@ def main():
         try:
             content = converted(function, inputs, how)
             # The reference lacks kernels of float, and its LocalResponseNormalization another window.
-            # What computes integers rounds as XNNPACK does.
-            resolver = OpResolverType.AUTO if "values" in how or name.startswith(("resize_bilinear_int8", "mean_int8")) else OpResolverType.BUILTIN_REF if name.startswith("network_int") else OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
+            # What computes integers rounds as XNNPACK does, which alone has MediaPipe's convolution.
+            resolver = OpResolverType.AUTO if "values" in how or name.startswith(("resize_bilinear_int8", "mean_int8", "custom_convolution")) else OpResolverType.BUILTIN_REF if name.startswith("network_int") else OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
             values = recorded(content, inputs, resolver, how.get("values"))
         except Exception as error:  # the converter raises anything
             print(f"{name}: {str(error).splitlines()[0]}")
             continue
+        for i, state in enumerate(how["states"](values["input_0"]) if "states" in how else ()):
+            values[f"output_{i + 1}"] = state
         (FOLDER / f"{name}.tflite").write_bytes(content)
         np.savez_compressed(FOLDER / f"{name}.npz", **values)
 

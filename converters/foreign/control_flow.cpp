@@ -36,7 +36,8 @@ void branch(Call& call, Val condition, const Graph& then_graph, const Graph& els
     bodies.emplace_back(name, onnx.close_body(call.inlined(*graph, operands)));
   }
   call.restore_origin();
-  call.results(onnx.emit_with_bodies(call.node.outputs.size(), "If", {chosen}, std::move(bodies)));
+  // The node may have fewer results than its branches: those at the end that nothing reads.
+  call.results(onnx.emit_with_bodies(then_graph.outputs.size(), "If", {chosen}, std::move(bodies)));
 }
 
 std::vector<Val> looped(Call& call, const Graph& condition, const Graph& body, const WhileLoop& loop) {

@@ -51,21 +51,38 @@ std::optional<SlicedAxes> sliced_axes(std::size_t rank, const Numbers& begin, co
   return result;
 }
 
-/// Positions that are computed, without masks that change the number of axes.
+/// Positions that are computed.
 Val slice_at_values(Call& call, Val x, Val begin_values, Val end_values, Val stride_values, const SliceMasks& masks) {
   auto& onnx = call.onnx;
-  if (masks.ellipsis != 0 || masks.new_axis != 0 || masks.ends_count_from_begin) {
-    call.refuse("its positions are not constant");
-    return x;
-  }
   const auto strides = onnx.constant_integers(stride_values);
   if (!strides || std::any_of(strides->begin(), strides->end(), [](std::int64_t s) { return s <= 0; })) {
     call.refuse("its positions and strides are not constant");
     return x;
   }
+  // Entries that are about axes of the input, and those axes.
+  std::vector<std::size_t> entries;
+  Numbers axes, gone, added, steps;
+  std::int64_t axis = 0, place = 0;
+  std::size_t named = 0;
+  for (std::size_t i = 0; i < strides->size(); ++i) named += !bit(masks.ellipsis, i) && !bit(masks.new_axis, i);
+  const std::size_t rank = call.rank(x);
+  if (named == 0 || named > rank || masks.ends_count_from_begin) {
+    call.refuse("its positions are not constant, and do not fit its input");
+    return x;
+  }
+  for (std::size_t i = 0; i < strides->size(); ++i) {
+    if (bit(masks.ellipsis, i)) {
+      axis += static_cast<std::int64_t>(rank - named), place += static_cast<std::int64_t>(rank - named);
+    } else if (bit(masks.new_axis, i)) {
+      added.push_back(place++);
+    } else {
+      entries.push_back(i), steps.push_back((*strides)[i]), axes.push_back(axis++);
+      place += !bit(masks.shrink_axis, i);
+    }
+  }
   const auto masked = [&](Val positions, std::int64_t mask, std::int64_t replaced) {
     std::vector<Val> parts;
-    for (std::size_t i = 0; i < strides->size(); ++i) {
+    for (const std::size_t i : entries) {
       const auto at = static_cast<std::int64_t>(i);
       parts.push_back(bit(mask, i) ? onnx.integers({replaced})
                                    : onnx.emit("Slice", {positions, onnx.integers({at}), onnx.integers({at + 1}),
@@ -76,12 +93,11 @@ Val slice_at_values(Call& call, Val x, Val begin_values, Val end_values, Val str
   const std::int64_t dropped = masks.shrink_axis;
   const Val begin = as_sizes(onnx, begin_values);
   const Val first = masked(begin, masks.begin & ~dropped, 0);
-  Numbers axes, gone;
   std::vector<Val> ends;
   const Val end = masked(as_sizes(onnx, end_values), masks.end, std::numeric_limits<std::int32_t>::max());
-  for (std::size_t i = 0; i < strides->size(); ++i) {
-    const auto at = static_cast<std::int64_t>(i);
-    axes.push_back(at);
+  for (std::size_t e = 0; e < entries.size(); ++e) {
+    const std::size_t i = entries[e];
+    const auto at = static_cast<std::int64_t>(e);
     const auto one = [&](Val vector) {
       return onnx.emit("Slice", {vector, onnx.integers({at}), onnx.integers({at + 1}), onnx.integers({0})});
     };
@@ -89,14 +105,14 @@ Val slice_at_values(Call& call, Val x, Val begin_values, Val end_values, Val str
       ends.push_back(one(end));
       continue;
     }
-    gone.push_back(at);
+    gone.push_back(axes[e]);
     // One behind the place; behind -1 comes the end.
     const Val next = onnx.emit("Add", {one(first), onnx.integers({1})});
     const Val is_last = onnx.emit("Equal", {next, onnx.integers({0})});
     ends.push_back(onnx.emit("Where", {is_last, onnx.integers({std::numeric_limits<std::int32_t>::max()}), next}));
   }
-  const Val part = onnx.emit("Slice", {x, first, onnx.joined(ends), onnx.integers(axes), onnx.integers(*strides)});
-  return onnx.squeeze(part, gone);
+  const Val part = onnx.emit("Slice", {x, first, onnx.joined(ends), onnx.integers(axes), onnx.integers(steps)});
+  return onnx.unsqueeze(onnx.squeeze(part, gone), added);
 }
 
 }  // namespace
@@ -151,6 +167,21 @@ Val slice_of_size(Call& call, Val x, Val begin, Val size) {
     end = onnx.emit("Where", {to_the_end, onnx.integers({far}), onnx.emit("Add", {from, wanted})});
   }
   return onnx.emit("Slice", {x, from, end, onnx.integers(axes)});
+}
+
+Val updated_slice(Call& call, Val x, Val update, Val starts) {
+  auto& onnx = call.onnx;
+  if (onnx.elem(x) == ElementType::boolean) {  // runtimes do not choose among them
+    const auto number = [&](Val value) { return onnx.cast(value, ElementType::int32); };
+    return onnx.cast(updated_slice(call, number(x), number(update), starts), ElementType::boolean);
+  }
+  const Val size = onnx.emit("Shape", {update}), room = onnx.emit("Sub", {onnx.emit("Shape", {x}), size});
+  const Val wanted = onnx.emit("Max", {as_sizes(onnx, starts), onnx.integers({0})});
+  const Val before = onnx.emit("Min", {wanted, room});
+  const Val pads = onnx.joined({before, onnx.emit("Sub", {room, before})});
+  const Val ones = onnx.emit("Expand", {onnx.scalar_integer(ElementType::int32, 1), size});
+  const Val is_new = onnx.cast(onnx.emit("Pad", {ones, pads}), ElementType::boolean);
+  return onnx.emit("Where", {is_new, onnx.emit("Pad", {update, pads}), x});
 }
 
 Val reversed(Call& call, Val x, const Numbers& axes) {

@@ -20,6 +20,8 @@ SliceMasks slice_masks(Call& call);
 Val strided_slice(Call& call, Val x, Val begin, Val end, Val strides, const SliceMasks& masks);
 /// From a place on; a size of -1 reaches to the end.
 Val slice_of_size(Call& call, Val x, Val begin, Val size);
+/// With the elements from a place on replaced; a place from which the update would not fit is moved until it does.
+Val updated_slice(Call& call, Val x, Val update, Val starts);
 Val reversed(Call& call, Val x, const std::vector<std::int64_t>& axes);
 /// Pads that repeat the border itself: what lies behind it reversed, axis by axis. `pairs` are before and after for each axis.
 Val mirrored_with_border(Call& call, Val x, const std::vector<std::int64_t>& pairs);

@@ -161,7 +161,7 @@ def tflite_options(data, table, rows):
     stated = {}
     for slot, (name, kind, default) in enumerate(rows):
         at = field(data, table, slot)
-        if kind.startswith("["):
+        if kind.startswith("[") or kind == "string":
             stated[name] = at and GIVEN
         else:
             form = {"byte": "<b", "bool": "<?", "int": "<i", "float": "<f"}[kind]

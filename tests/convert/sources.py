@@ -109,6 +109,8 @@ def rows_of(text):
     registered = text[text.rindex("void register_"):]
     for row in ROW.finditer(registered):
         words = arguments(registered, row.end())
+        if words[0].startswith('"CUSTOM '):
+            continue  # whose options have a form of their own
         operators = re.findall(r'"([\w.:]+)"', words[0])
         if not operators:  # a loop over a table or a list
             loop = re.findall(r" :\s+(\w+|\{.*?\})\)", registered[:row.start()], re.S)[-1]

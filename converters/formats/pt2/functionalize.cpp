@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <optional>
-#include <set>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -555,43 +554,7 @@ class Functionalizer {
   std::vector<std::pair<ValueId, ValueId>> pending_;
 };
 
-/// A name that no input or output has yet, beginning with `stem`.
-std::string_view free_name(foreign::Model& model, std::string_view stem) {
-  std::set<std::string_view> taken;
-  for (const foreign::ValueId input : model.graph.inputs) taken.insert(model.graph.name_of(input));
-  for (const foreign::Output& output : model.graph.outputs) taken.insert(output.name);
-  std::string name(stem);
-  for (int i = 2; taken.contains(name); ++i) name = fmt::format("{}_{}", stem, i);
-  return model.strings->keep(name).view();
-}
-
-foreign::TensorType stored_type(const foreign::Tensor& tensor) {
-  foreign::TensorType type;
-  type.elem = tensor.elem;
-  type.shape.emplace();
-  for (const std::int64_t dim : tensor.dims) type.shape->push_back({.constant = dim});
-  return type;
-}
-
 }  // namespace
-
-void expose_changes(foreign::Model& model, const std::vector<Written>& changes) {
-  std::string names;
-  for (const Written& change : changes) {
-    const auto tensor = std::find_if(model.graph.tensors.begin(), model.graph.tensors.end(),
-                                     [&](const foreign::Tensor& one) { return one.value == change.input; });
-    if (tensor != model.graph.tensors.end()) {
-      foreign::Value& input = model.graph.values[index_of(change.input)];
-      input.name = free_name(model, tensor->name);
-      if (!input.type) input.type = stored_type(*tensor);
-      model.graph.inputs.push_back(change.input);
-    }
-    const std::string_view name = model.graph.name_of(change.input);
-    names += fmt::format("{}{}", names.empty() ? "" : ",", name);
-    model.graph.outputs.push_back({change.content, free_name(model, fmt::format("{}.next", name))});
-  }
-  if (!names.empty()) model.metadata.emplace_back("source_changes", model.strings->keep(names).view());
-}
 
 Result<std::vector<Written>> functionalize(foreign::Graph& graph, StringPool& strings) {
   return Functionalizer(graph, strings).run();

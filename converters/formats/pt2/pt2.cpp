@@ -31,7 +31,7 @@ Result<ir::Model> to_onnx(Program& program, std::vector<Diagnostic>& findings, f
   if (!written) return written.error();
   std::vector<Written> changes = std::move(program.changes);
   changes.insert(changes.end(), written->begin(), written->end());
-  expose_changes(program.model, changes);
+  foreign::expose_changes(program.model, changes);
   Mappings mappings;
   register_all_pt2_mappings(mappings);
   return foreign::import_model(program.model, mappings, findings, trace);

@@ -29,6 +29,7 @@ constexpr OptionsOf renamed_options[] = {
     {schema::BuiltinOperator_REDUCE_ALL, schema::BuiltinOptions_ReducerOptions},
     {schema::BuiltinOperator_BATCH_MATMUL, schema::BuiltinOptions_BatchMatMulOptions},
     {schema::BuiltinOperator_L2_NORMALIZATION, schema::BuiltinOptions_L2NormOptions},
+    {schema::BuiltinOperator_CONV_3D_TRANSPOSE, schema::BuiltinOptions_Conv3DOptions},
 };
 
 /// "Conv2DOptions" of CONV_2D.

@@ -369,6 +369,7 @@ class ProgramReader {
     node.op = *op;
     if (auto done = add_inputs(source, graph, node); !done) return done;
     for (Argument& option : options_of(source)) node.arguments.push_back(std::move(option));
+    for (Argument& option : custom_options_of(source, *op)) node.arguments.push_back(std::move(option));
     if (auto done = add_bodies(node); !done) return done;
     for (const std::int32_t index : all_of(source.outputs())) {
       if (index != -1 && !is_tensor(index, graph))

@@ -2,6 +2,7 @@
 
 #include "converters/foreign/import.h"
 #include "converters/formats/tflite/program.h"
+#include "converters/formats/tflite/state.h"
 #include "converters/layout/layout.h"
 
 namespace onnxkit::tflite {
@@ -21,7 +22,8 @@ void refuse_flex(foreign::Call& call) {
 /// Custom operators are refused one by one, by name.
 void add_custom(const foreign::Graph& graph, Mappings& mappings) {
   for (const foreign::Node& node : graph.nodes) {
-    if (node.op.starts_with(custom)) mappings.add(node.op, {}, node.op.starts_with(flex) ? refuse_flex : refuse_custom);
+    if (node.op.starts_with(custom) && !mappings.find(node.op))
+      mappings.add(node.op, {}, node.op.starts_with(flex) ? refuse_flex : refuse_custom);
     for (const foreign::Argument& argument : node.arguments)
       if (const auto* body = argument.as<std::unique_ptr<foreign::Graph>>()) add_custom(**body, mappings);
   }
@@ -41,6 +43,7 @@ Result<ir::Model> read(std::shared_ptr<const MappedFile> file, std::vector<Diagn
   register_all_tflite_mappings(mappings);
   auto program = read_program(std::move(file), mappings);
   if (!program) return std::move(program).error();
+  if (auto done = resolve_variables(*program); !done) return std::move(done).error();
   add_custom(program->graph, mappings);
   auto model = foreign::import_model(*program, mappings, findings, trace);
   if (model) layout::reduce_transposes(*model);

@@ -73,7 +73,7 @@ Result<ir::Model> read(std::shared_ptr<const MappedFile> file, const Settings& s
   const auto written = pt2::functionalize(model.graph, *model.strings);
   if (!written) return written.error();
   move_names_to_outputs(model.graph, *model.strings);
-  pt2::expose_changes(model, changes_of_state(model.graph, *written, *lowered));
+  foreign::expose_changes(model, changes_of_state(model.graph, *written, *lowered));
   return foreign::import_model(model, all_mappings(), findings, trace);
 }
 

@@ -1,5 +1,6 @@
 // Boxes of objects: the best of those that overlap, and what images show in them.
 #include <algorithm>
+#include <limits>
 
 #include "converters/formats/saved_model/lower.h"
 
@@ -48,6 +49,66 @@ void map_counted_suppression(Call& call) {
   if (!is_hard) return call.refuse("scores are lowered by overlap, which ONNX's operator does not do");
   const Val scores = onnx.emit("Gather", {call.tensor("scores"), found}, {{"axis", std::int64_t{0}}});
   call.results({given(found), given(scores), count});
+}
+
+// ---- best boxes of each class, for several images
+
+/// Scores of what NonMaxSuppression keeps, and the least number for all else: [images, classes * boxes].
+Val kept_scores(Call& call, Val boxes, Val scores, bool is_shared, std::int64_t pairs) {
+  auto& onnx = call.onnx;
+  // Boxes that are other ones for each class are those of as many images.
+  const std::int64_t count = *onnx.size(scores, 2);
+  if (!is_shared) boxes = onnx.reshape(onnx.transpose(boxes, {0, 2, 1, 3}), {-1, count, 4});
+  const Val given = is_shared ? scores : onnx.reshape(scores, {-1, 1, count});
+  const auto bound = [&](std::string_view name) { return onnx.reshape(call.tensor(name), {1}); };
+  const Val rows = onnx.emit("NonMaxSuppression", {is_shared ? onnx.squeeze(boxes, {2}) : boxes, given,
+                                                   as_sizes(call, "max_output_size_per_class"), bound("iou_threshold"),
+                                                   bound("score_threshold")});
+  const Val least = onnx.scalar(ElementType::float32, -std::numeric_limits<float>::infinity());
+  const Val none = onnx.emit("Expand", {least, onnx.emit("Shape", {given})});
+  const Val kept = onnx.emit("ScatterND", {none, rows, onnx.emit("GatherND", {given, rows})});
+  return onnx.reshape(kept, {-1, pairs});
+}
+
+void map_combined_suppression(Call& call) {
+  auto& onnx = call.onnx;
+  const Val boxes = call.tensor("boxes"), scores = onnx.transpose(call.tensor("scores"), {0, 2, 1});
+  const auto classes = onnx.size(scores, 1), count = onnx.size(scores, 2), kinds = onnx.size(boxes, 2);
+  const std::vector<std::int64_t> total = known_integers(call, "max_total_size"),
+                                  per_class = known_integers(call, "max_output_size_per_class");
+  if (call.refused() || !classes || !count || !kinds || total.size() != 1 || per_class.size() != 1)
+    return call.refuse("the number of its boxes or classes is not known");
+  constexpr std::int64_t limit = 1 << 24;
+  if (*classes > limit || *count > limit || per_class.front() > limit || total.front() > limit)
+    return call.refuse("its boxes are too many");
+  const std::int64_t pairs = *classes * *count;
+  const bool pads_by_class = call.flag("pad_per_class", false);
+  const std::int64_t most = pads_by_class ? std::min(total.front(), per_class.front() * *classes) : total.front();
+  const bool is_shared = *kinds == 1;
+  const Val kept = kept_scores(call, boxes, scores, is_shared, pairs);
+  std::vector<Val> best = onnx.emit_many(2, "TopK", {kept, onnx.integers({std::min(most, pairs)})});
+  const Val zero = onnx.scalar(ElementType::float32, 0);
+  const Val is_none = onnx.emit("IsInf", {best[0]});
+  const Val place = onnx.emit("Mod", {best[1], onnx.scalar_integer(ElementType::int64, *count)});
+  const Val of_class = onnx.emit("Div", {best[1], onnx.scalar_integer(ElementType::int64, *count)});
+  // Boxes in the order of the pairs, or of the boxes where classes share them.
+  const Val table =
+      is_shared ? onnx.squeeze(boxes, {2}) : onnx.reshape(onnx.transpose(boxes, {0, 2, 1, 3}), {-1, pairs, 4});
+  Val found = onnx.emit("GatherND", {table, onnx.unsqueeze(is_shared ? place : best[1], {-1})},
+                        {{"batch_dims", std::int64_t{1}}});
+  if (call.flag("clip_boxes", true)) found = onnx.emit("Clip", {found, zero, onnx.scalar(ElementType::float32, 1)});
+  const std::int64_t missing = std::max<std::int64_t>(most - pairs, 0);
+  const auto given = [&](Val value, bool has_corners) {
+    const Val shown = onnx.emit("Where", {has_corners ? onnx.unsqueeze(is_none, {2}) : is_none, zero, value});
+    if (missing == 0) return shown;
+    return onnx.emit(
+        "Pad", {shown, has_corners ? onnx.integers({0, 0, 0, 0, missing, 0}) : onnx.integers({0, 0, 0, missing})});
+  };
+  const Val valid =
+      onnx.emit("ReduceSum", {onnx.cast(onnx.emit("Not", {is_none}), ElementType::int32), onnx.integers({1})},
+                {{"keepdims", std::int64_t{0}}});
+  call.results(
+      {given(found, true), given(best[0], false), given(onnx.cast(of_class, ElementType::float32), false), valid});
 }
 
 // ---- crops
@@ -144,6 +205,9 @@ void register_boxes(Mappings& mappings) {
   mappings.add("NonMaxSuppressionV5",
                {"boxes", "scores", "max_output_size", "iou_threshold", "score_threshold", "soft_nms_sigma"},
                map_counted_suppression<true>, {"selected_indices", "selected_scores", "valid_outputs"});
+  mappings.add("CombinedNonMaxSuppression",
+               {"boxes", "scores", "max_output_size_per_class", "max_total_size", "iou_threshold", "score_threshold"},
+               map_combined_suppression, {"nmsed_boxes", "nmsed_scores", "nmsed_classes", "valid_detections"});
   mappings.add("CropAndResize", {"image", "boxes", "box_ind", "crop_size"}, map_crop_and_resize);
 }
 

@@ -12,7 +12,9 @@ void register_refused(Mappings& mappings) {
   mappings.refuse(
       {"AssignVariableOp", "AssignAddVariableOp", "AssignSubVariableOp", "Assign", "AssignAdd", "AssignSub"},
       {"it changes a variable, which a model in ONNX does not keep from run to run",
-       "export a signature that is given the state as an argument and returns the new one"});
+       "export a signature that is given the state as an argument and returns the new one; what only changes in "
+       "training is "
+       "left out when the model is called with training=False"});
   mappings.refuse({"HashTable", "HashTableV2", "MutableHashTable", "MutableHashTableV2", "MutableDenseHashTableV2",
                    "AnonymousHashTable", "AnonymousMutableHashTable", "LookupTableFind", "LookupTableFindV2",
                    "LookupTableSize", "LookupTableSizeV2", "LookupTableInsertV2", "LookupTableImportV2"},
@@ -50,6 +52,41 @@ void register_refused(Mappings& mappings) {
                    "ParseTensor", "ReadFile"},
                   {"it decodes files or records, which are text to a model",
                    "export a signature that is given the decoded tensors"});
+  mappings.refuse(
+      {"RandomUniform",
+       "RandomUniformInt",
+       "RandomStandardNormal",
+       "ParameterizedTruncatedNormal",
+       "TruncatedNormal",
+       "RandomShuffle",
+       "RandomGamma",
+       "RandomPoissonV2",
+       "Multinomial",
+       "StatelessMultinomial",
+       "StatelessRandomUniform",
+       "StatelessRandomUniformInt",
+       "StatelessRandomUniformFullInt",
+       "StatelessRandomNormal",
+       "StatelessTruncatedNormal",
+       "StatelessRandomUniformV2",
+       "StatelessRandomUniformIntV2",
+       "StatelessRandomUniformFullIntV2",
+       "StatelessRandomNormalV2",
+       "StatelessTruncatedNormalV2",
+       "StatelessRandomGammaV2",
+       "StatelessRandomGammaV3",
+       "StatelessRandomBinomial",
+       "StatelessRandomPoisson",
+       "StatelessRandomGetKeyCounter",
+       "StatelessRandomGetKeyCounterAlg",
+       "StatelessRandomGetAlg",
+       "StatelessShuffle",
+       "StatefulUniform",
+       "StatefulUniformInt",
+       "StatefulStandardNormalV2",
+       "RngReadAndSkip"},
+      {"it draws random numbers, which no other framework draws alike",
+       "call the model with training=False when exporting, and leave layers that change pictures at random out", true});
   mappings.refuse({"PyFunc", "PyFuncStateless", "EagerPyFunc"}, {"it calls a function of the Python program"});
   mappings.refuse({"VarHandleOp", "VariableV2", "Variable"},
                   {"no value is stored for this variable", "save the model after its variables have values"});

@@ -1,6 +1,8 @@
 // Shapes: asked for, changed, and filled.
 #include <algorithm>
 
+#include <limits>
+
 #include "converters/formats/saved_model/lower.h"
 
 namespace onnxkit::saved_model {
@@ -126,17 +128,29 @@ void map_one_hot(Call& call) {
   call.result(onnx.emit("OneHot", {scalar_places, depth, values}, {{"axis", call.integer("axis", -1)}}));
 }
 
+/// A matrix without what lies further than `width` beside its diagonal, on one side.
+Val cut_band(Call& call, Val x, std::string_view width, bool is_upper) {
+  auto& onnx = call.onnx;
+  const Val given = call.tensor(width);
+  const std::vector<ir::Attr> side = {{"upper", std::int64_t{is_upper ? 0 : 1}}};
+  if (const auto known = onnx.constant_integers(given)) {
+    if (known->size() != 1) call.refuse("its bands are not single numbers");
+    if (call.refused() || known->front() < 0) return x;
+    const std::int64_t diagonal = is_upper ? known->front() : -known->front();
+    return onnx.emit("Trilu", {x, onnx.scalar_integer(ElementType::int64, diagonal)}, side);
+  }
+  // A computed width may be negative, too.
+  const Val number = onnx.reshape(onnx.cast(given, ElementType::int64), std::vector<std::int64_t>());
+  const auto integer = [&](std::int64_t value) { return onnx.scalar_integer(ElementType::int64, value); };
+  const Val is_all = onnx.emit("Less", {number, integer(0)});
+  const Val kept = onnx.emit("Where", {is_all, integer(std::numeric_limits<std::int32_t>::max()), number});
+  return onnx.emit("Trilu", {x, is_upper ? kept : onnx.emit("Neg", {kept})}, side);
+}
+
 /// Keeps the diagonal and bands beside it; a negative number keeps all on its side.
 void map_band_part(Call& call) {
-  auto& onnx = call.onnx;
-  Val x = call.tensor("input");
-  const std::vector<std::int64_t> lower = known_integers(call, "num_lower"), upper = known_integers(call, "num_upper");
-  if (call.refused() || lower.size() != 1 || upper.size() != 1) return call.refuse("its bands are not constant");
-  if (upper.front() >= 0)
-    x = onnx.emit("Trilu", {x, onnx.scalar_integer(ElementType::int64, upper.front())}, {{"upper", std::int64_t{0}}});
-  if (lower.front() >= 0)
-    x = onnx.emit("Trilu", {x, onnx.scalar_integer(ElementType::int64, -lower.front())}, {{"upper", std::int64_t{1}}});
-  call.result(x);
+  const Val upper = cut_band(call, call.tensor("input"), "num_upper", true);
+  call.result(cut_band(call, upper, "num_lower", false));
 }
 
 }  // namespace

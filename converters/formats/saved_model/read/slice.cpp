@@ -26,6 +26,10 @@ std::size_t count_of(Call& call, std::string_view name) {
   return static_cast<std::size_t>(count);
 }
 
+void map_update_slice(Call& call) {
+  call.result(foreign::updated_slice(call, call.tensor("input"), call.tensor("update"), call.tensor("indices")));
+}
+
 void map_split(Call& call) {
   const Val x = call.tensor("value");
   const std::int64_t axis = known_axis(call, "split_dim", call.rank(x));
@@ -157,6 +161,7 @@ void map_roll(Call& call) {
 void register_slice(Mappings& mappings);
 void register_slice(Mappings& mappings) {
   mappings.add("StridedSlice", {"input", "begin", "end", "strides"}, map_strided_slice);
+  mappings.add("XlaDynamicUpdateSlice", {"input", "update", "indices"}, map_update_slice);
   mappings.add("Slice", {"input", "begin", "size"}, map_slice);
   mappings.add("Split", {"split_dim", "value"}, map_split);
   mappings.add("SplitV", {"value", "size_splits", "split_dim"}, map_split_by_sizes);

@@ -1,4 +1,6 @@
 // Convolutions. Inputs have their channels last; weights are permuted once.
+#include <algorithm>
+
 #include "converters/formats/tflite/lower.h"
 
 namespace onnxkit::tflite {
@@ -83,6 +85,43 @@ void map_transpose_conv(Call& call) {
   give_channels_first(call, onnx.emit("ConvTranspose", inputs, attributes));
 }
 
+/// The filter is [D, H, W, output, input].
+void map_transpose_conv_3d(Call& call) {
+  auto& onnx = call.onnx;
+  const Val x = real(call, "input");
+  if (call.rank(x) != 5) return call.refuse("its input does not have five axes");
+  const Val filter = weights(call, "filter", {4, 3, 0, 1, 2});
+  const Window window = window_of(call, kernel_sizes(call, "filter", 0, 3), {"d", "h", "w"});
+  const foreign::Shape sizes = onnx.symbolic_integers(call.tensor("output_shape"));
+  if (call.refused() || sizes.size() != 5) return call.refuse("the size of its result is not known");
+  const Val first = channels_first(onnx, x);
+  std::vector<ir::Attr> attributes = foreign::valid_window(window);
+  attributes.push_back({"pads", foreign::transposed_pads(call, first, window, {sizes[1], sizes[2], sizes[3]})});
+  std::vector<Val> inputs = {first, filter};
+  if (call.has("bias")) inputs.push_back(real(call, "bias"));
+  give_channels_first(call, onnx.emit("ConvTranspose", inputs, attributes));
+}
+
+/// MediaPipe's own operator. The size of its result follows from that of its input, as if the last stride were a part of it.
+void map_transpose_conv_bias(Call& call) {
+  auto& onnx = call.onnx;
+  const Val x = call.tensor("input"), filter = weights(call, "filter", {3, 0, 1, 2});
+  if (call.rank(x) != 4) return call.refuse("its input does not have four axes");
+  const Window window = window_of(call, kernel_sizes(call, "filter", 1, 2), {"h", "w"});
+  const std::int64_t padding = call.integer("padding", -1);
+  if (padding != 0 && padding != 1) return call.refuse("its padding is neither SAME nor VALID");
+  Sizes pads(4, 0);
+  for (std::size_t a = 0; a < 2 && padding == 0; ++a) {
+    const auto size = onnx.size(x, a + 1);
+    if (!size || *size < 1 || call.refused()) return call.refuse("the size of its input is not known");
+    const std::int64_t cut = std::max<std::int64_t>(window.kernel[a] - 1 - (*size - 1) % window.strides[a], 0);
+    pads[a] = cut / 2;
+    pads[a + 2] = cut - pads[a];
+  }
+  give_channels_first(call, onnx.emit("ConvTranspose", {channels_first(onnx, x), filter, call.tensor("bias")},
+                                      {{"strides", window.strides}, {"pads", pads}}));
+}
+
 }  // namespace
 
 void register_convolution(Mappings& mappings);
@@ -90,6 +129,8 @@ void register_convolution(Mappings& mappings) {
   mappings.add("CONV_2D", {"input", "filter", "bias"}, map_conv_2d);
   mappings.add("DEPTHWISE_CONV_2D", {"input", "filter", "bias"}, map_depthwise_conv_2d);
   mappings.add("CONV_3D", {"input", "filter", "bias"}, map_conv_3d);
+  mappings.add("CUSTOM Convolution2DTransposeBias", {"input", "filter", "bias"}, map_transpose_conv_bias);
+  mappings.add("CONV_3D_TRANSPOSE", {"output_shape", "filter", "input", "bias"}, map_transpose_conv_3d);
   mappings.add("TRANSPOSE_CONV", {"output_shape", "filter", "input", "bias"}, map_transpose_conv);
 }
 

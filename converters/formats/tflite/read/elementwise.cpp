@@ -3,6 +3,7 @@
 #include <numeric>
 #include <optional>
 
+#include "converters/foreign/complex_numbers.h"
 #include "converters/formats/tflite/lower.h"
 #include "converters/formats/tflite/pair_scales.h"
 #include "converters/formats/tflite/rounding.h"
@@ -150,10 +151,19 @@ void map_old_select(Call& call) {
   map_select(call);
 }
 
+void map_atan2(Call& call) { give(call, foreign::angle_of(call.onnx, real(call, "y"), real(call, "x"))); }
+
+void map_bits(Call& call) {
+  const Val x = call.tensor("x"), y = call.tensor("y");
+  give(call, call.onnx.emit("BitwiseXor", {x, y}));
+}
+
 }  // namespace
 
 void register_elementwise(Mappings& mappings);
 void register_elementwise(Mappings& mappings) {
+  mappings.add("ATAN2", {"y", "x"}, map_atan2);
+  mappings.add("BITWISE_XOR", {"x", "y"}, map_bits);
   mappings.add("ABS", {"x"}, map_unary<abs_op>);
   mappings.add("NEG", {"x"}, map_unary<neg_op>);
   mappings.add("EXP", {"x"}, map_unary<exp_op>);

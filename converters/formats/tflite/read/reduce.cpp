@@ -64,6 +64,16 @@ void map_cumulative_sum(Call& call) {
                        {{"exclusive", exclusive}, {"reverse", reverse}}));
 }
 
+/// How many bounds each number reaches.
+void map_bucketize(Call& call) {
+  auto& onnx = call.onnx;
+  const std::vector<double> bounds = call.reals("boundaries");
+  const Val x = onnx.cast(real(call, "x"), ElementType::float32);
+  const Val known = onnx.reals(ElementType::float32, {static_cast<std::int64_t>(bounds.size())}, bounds);
+  const Val reaches = onnx.cast(onnx.emit("GreaterOrEqual", {onnx.unsqueeze(x, {-1}), known}), ElementType::int32);
+  give(call, onnx.emit("ReduceSum", {reaches, onnx.integers({-1})}, {{"keepdims", std::int64_t{0}}}));
+}
+
 void map_top_k(Call& call) {
   auto& onnx = call.onnx;
   const Val x = movable(call, "x");
@@ -84,6 +94,7 @@ void register_reduce(Mappings& mappings) {
   mappings.add("ARG_MAX", {"x", "axis"}, map_arg_max);
   mappings.add("ARG_MIN", {"x", "axis"}, map_arg_min);
   mappings.add("CUMSUM", {"x", "axis"}, map_cumulative_sum);
+  mappings.add("BUCKETIZE", {"x"}, map_bucketize);
   mappings.add("TOPK_V2", {"x", "k"}, map_top_k);
 }
 

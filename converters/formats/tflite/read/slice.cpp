@@ -1,4 +1,5 @@
 // Parts of values, and values made of parts.
+#include "converters/foreign/segments.h"
 #include "converters/foreign/slices.h"
 
 #include "converters/formats/tflite/lower.h"
@@ -13,6 +14,47 @@ void map_strided_slice(Call& call) {
 
 void map_slice(Call& call) {
   give(call, foreign::slice_of_size(call, movable(call, "x"), call.tensor("begin"), call.tensor("size")));
+}
+
+void map_update_slice(Call& call) {
+  give(call, foreign::updated_slice(call, movable(call, "x"), movable(call, "update"), call.tensor("starts")));
+}
+
+void map_reverse_sequence(Call& call) {
+  auto& onnx = call.onnx;
+  const Val x = movable(call, "x"), lengths = onnx.cast(call.tensor("lengths"), ElementType::int64);
+  const std::int64_t time = call.integer("seq_dim", 0), batch = call.integer("batch_dim", 0);
+  if (time > 1 || batch > 1 || time < 0 || batch < 0) return call.refuse("time and batch are not its first two axes");
+  give(call, onnx.emit("ReverseSequence", {x, lengths}, {{"time_axis", time}, {"batch_axis", batch}}));
+}
+
+/// Places of what is not zero, a row for each.
+void map_where(Call& call) {
+  auto& onnx = call.onnx;
+  give(call, onnx.transpose(onnx.emit("NonZero", {call.tensor("condition")}), {1, 0}));
+}
+
+/// Kernels without a sorted order of groups, as programs compute sizes with.
+void map_segments(Call& call) {
+  auto& onnx = call.onnx;
+  const std::string_view op = call.node.op;
+  const std::string reduction = op.ends_with("PROD")  ? "mul"
+                                : op.ends_with("MAX") ? "max"
+                                : op.ends_with("MIN") ? "min"
+                                                      : "add";
+  const Val groups = onnx.cast(call.tensor("segment_ids"), ElementType::int64);
+  give(call, foreign::unsorted_segments(call, real(call, "data"), groups, as_sizes(call, "num_segments"), reduction));
+}
+/// Groups in order, the last of which is in the last row.
+void map_segment_sum(Call& call) {
+  auto& onnx = call.onnx;
+  const Val groups = onnx.cast(call.tensor("segment_ids"), ElementType::int64);
+  const Val last = onnx.emit("Gather", {groups, onnx.integers({-1})}, {{"axis", std::int64_t{0}}});
+  give(call, foreign::grouped(call, real(call, "data"), groups, onnx.emit("Add", {last, onnx.integers({1})}), "add"));
+}
+
+void map_embedding_lookup(Call& call) {
+  give(call, call.onnx.emit("Gather", {movable(call, "table"), call.tensor("ids")}, {{"axis", std::int64_t{0}}}));
 }
 
 void map_split(Call& call) {
@@ -109,6 +151,13 @@ void map_reverse(Call& call) {
 void register_slice(Mappings& mappings);
 void register_slice(Mappings& mappings) {
   mappings.add("STRIDED_SLICE", {"x", "begin", "end", "strides"}, map_strided_slice);
+  mappings.add("DYNAMIC_UPDATE_SLICE", {"x", "update", "starts"}, map_update_slice);
+  mappings.add("REVERSE_SEQUENCE", {"x", "lengths"}, map_reverse_sequence);
+  mappings.add("WHERE", {"condition"}, map_where);
+  mappings.add_all({"UNSORTED_SEGMENT_SUM", "UNSORTED_SEGMENT_PROD", "UNSORTED_SEGMENT_MAX", "UNSORTED_SEGMENT_MIN"},
+                   {"data", "segment_ids", "num_segments"}, map_segments);
+  mappings.add("SEGMENT_SUM", {"data", "segment_ids"}, map_segment_sum);
+  mappings.add("EMBEDDING_LOOKUP", {"ids", "table"}, map_embedding_lookup);
   mappings.add("SLICE", {"x", "begin", "size"}, map_slice);
   mappings.add("SPLIT", {"axis", "x"}, map_split);
   mappings.add("SPLIT_V", {"x", "sizes", "axis"}, map_split_v);
