@@ -144,6 +144,7 @@ class Follower {
   Item named_tuple(const Class& of, const std::vector<NamedItem>& arguments);
   Item call_path(const std::string& path, std::vector<NamedItem> arguments);
   std::optional<Item> builtin(std::string_view path, const std::vector<NamedItem>& arguments);
+  std::optional<Item> of_numbers(std::string_view name, const Items& items);
   Item aten(std::string_view name, std::vector<NamedItem> arguments);
   Item converted(std::string_view op, const Item& item, Item::Kind kind);
   std::optional<Item> tensor_of(const std::vector<NamedItem>& arguments, int depth = 0);

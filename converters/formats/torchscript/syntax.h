@@ -89,4 +89,19 @@ struct SourceFile {
 /// Error codes: malformed-model, nesting-depth. `path` is for messages; `source` must outlive what is returned.
 Result<SourceFile> parse_source(std::string_view source, std::string_view path);
 
+/// "torch.add" of names and attributes of names; empty for anything else.
+inline std::string path_of(const Expression& expression) {
+  if (expression.kind == Expression::Kind::name) return std::string(expression.text);
+  if (expression.kind != Expression::Kind::attribute) return {};
+  const std::string outer = path_of(expression.parts.front());
+  return outer.empty() ? outer : outer + "." + std::string(expression.text);
+}
+
+/// The name that a chain of attributes begins with; empty for one that begins with another expression.
+inline std::string_view first_name(const Expression& expression) {
+  const Expression* at = &expression;
+  while (at->kind == Expression::Kind::attribute) at = &at->parts.front();
+  return at->kind == Expression::Kind::name ? at->text : std::string_view();
+}
+
 }  // namespace onnxkit::torchscript
