@@ -51,6 +51,20 @@ std::vector<ValueId> outputs_of(const ir::Graph& graph) {
   return ids;
 }
 
+/// Outputs that are weights: inference says their types of none.
+void declare_stored_outputs(ir::Graph& graph) {
+  for (ir::ValueInfo& output : graph.outputs) {
+    if (output.type && output.type->kind != ir::DeclaredType::Kind::none) continue;
+    const ir::Tensor* const stored = ir::InitializerTable(graph).find(output.value);
+    if (!stored) continue;
+    ir::DeclaredType& type = output.type.emplace();
+    type.kind = ir::DeclaredType::Kind::tensor;
+    type.elem_type = stored->data_type;
+    ir::DeclaredShape& shape = type.shape.emplace();
+    for (const std::int64_t size : stored->dims) shape.dims.emplace_back().value = size;
+  }
+}
+
 /// A value that shall become an input and that nothing in the part reads.
 std::optional<Error> unneeded(const ir::Graph& graph, const ir::Part& part, const std::vector<ValueId>& from,
                               const std::vector<ValueId>& to) {
@@ -88,6 +102,7 @@ Result<Extraction> extract(const ir::Model& model, const ExtractOptions& options
   if (const auto fault = unneeded(graph, part, *from, *to)) return *fault;
 
   auto made = std::make_unique<ir::Model>(ir::extract(typed, part, *to));
+  declare_stored_outputs(*made->graph);
   std::vector<std::string> inputs, also_needed;
   for (const ir::ValueInfo& input : made->graph->inputs) {
     const std::string name(made->graph->name_of(input.value));

@@ -51,6 +51,8 @@ std::optional<Error> obstacle(const ir::Model& model, const SimplifyOptions& opt
   if (!model.graph) return make_error("no-graph", "the model has no graph");
   if (!model.training_infos.empty())
     return make_error("not-supported", "the model has training information, which names parts of its graph");
+  if (std::ranges::any_of(model.graph->nodes, [](const ir::Node& node) { return node.op_type == "Gradient"; }))
+    return make_error("not-supported", "the model has a Gradient, which names values of its graph");
   const auto checked =
       checker::check(model, {.context = options.context, .allow_outside_data = options.allow_outside_data});
   if (!checked) return checked.error();
@@ -139,6 +141,30 @@ class ReplaceableDefaults {
   std::vector<ir::Tensor> kept_;
 };
 
+/// Scales and zero points that only quantization annotations name, which passes drop and join.
+class AnnotatedParameters {
+ public:
+  explicit AnnotatedParameters(const ir::Graph& graph) {
+    const ir::InitializerTable stored(graph);
+    for (const ir::TensorAnnotation& annotation : graph.quantization_annotations)
+      for (const auto& parameter : annotation.quant_parameter_tensor_names)
+        if (const ir::Tensor* const tensor = stored.find(graph.find(parameter.value))) named_.push_back(clone(*tensor));
+  }
+  /// Those that annotations of values which remain still need.
+  void put_back(ir::Graph& graph) {
+    std::unordered_set<std::string_view> needed;
+    for (const ir::TensorAnnotation& annotation : graph.quantization_annotations)
+      for (const auto& parameter : annotation.quant_parameter_tensor_names) needed.insert(parameter.value.view());
+    for (const ir::Tensor& tensor : graph.initializers) needed.erase(tensor.name.view());
+    for (ir::Tensor& tensor : named_)
+      if (needed.erase(tensor.name.view()) > 0) graph.initializers.push_back(std::move(tensor));
+    graph.intern_initializers();
+  }
+
+ private:
+  std::vector<ir::Tensor> named_;
+};
+
 /// What the graph says of values that are gone.
 void forget_removed_values(ir::Graph& graph) {
   const ir::Uses uses(graph);
@@ -199,6 +225,7 @@ Result<Simplified> simplify(const ir::Model& model, const SimplifyOptions& optio
   report.old_ir_version = model.ir_version;
 
   ir::Model copy = ir::clone(model);
+  AnnotatedParameters parameters(*copy.graph);
   ReplaceableDefaults defaults(copy, options.fix_defaults);
   report.replaceable = defaults.size();
   plan::Subject subject(std::move(copy), options.context.shared_table(), evaluator(options),
@@ -214,6 +241,7 @@ Result<Simplified> simplify(const ir::Model& model, const SimplifyOptions& optio
   ir::Model& made = subject.model();
   defaults.put_back();
   forget_removed_values(*made.graph);
+  parameters.put_back(*made.graph);
   drop_uncalled_functions(made);
   report.after = operators_of(*made.graph);
   report.weights_after = weight_bytes(*made.graph);

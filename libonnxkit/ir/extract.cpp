@@ -1,6 +1,8 @@
 #include "libonnxkit/ir/extract.h"
 
 #include <algorithm>
+#include <set>
+#include <string_view>
 #include <tuple>
 #include <unordered_map>
 
@@ -76,9 +78,20 @@ class Extractor {
     return info;
   }
 
+  /// Scales and zero points that annotations of the part's values name.
+  std::set<std::string_view> annotated_parameters() const {
+    std::set<std::string_view> names;
+    for (const TensorAnnotation& annotation : from_.quantization_annotations)
+      if (made_->find(annotation.tensor_name) != ValueId::none)
+        for (const auto& parameter : annotation.quant_parameter_tensor_names) names.insert(parameter.value.view());
+    return names;
+  }
+
   void copy_stored(const Part& part, std::span<const ValueId> to) {
+    const std::set<std::string_view> annotated = annotated_parameters();
     const auto is_needed = [&](std::string_view name) {
       const ValueId id = from_.find(name);
+      if (annotated.contains(name) && made_->find(name) == ValueId::none) return true;
       return id != ValueId::none && (part.reads[index_of(id)] || std::find(to.begin(), to.end(), id) != to.end());
     };
     for (const Tensor& tensor : from_.initializers) {

@@ -55,7 +55,7 @@ std::string usage_fault(const OutputPlaces& places, std::span<const ModelInput> 
   if (!places.dry_run && places.output.empty() && places.folder.empty())
     return "set --output or --output-dir, or use --dry-run";
   if (inputs.size() > 1 && !places.output.empty()) return "--output takes one model; --output-dir takes many";
-  if (places.output == "-" && prints_json) return "--output and --format json both use standard output";
+  if (places.output == "-" && prints_json) return "--output - and --format json both use standard output";
   if (const std::string name = places.folder.empty() ? std::string() : repeated_output(inputs); !name.empty())
     return "two models have the name " + quote(name) +
            " and would be written to the same file; pass their folder to keep their paths";

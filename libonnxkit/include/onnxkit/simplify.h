@@ -29,8 +29,8 @@ struct SimplifyOptions {
   bool fix_defaults = false;
   /// A node whose result takes more bytes than this, and more than its inputs, is not folded: it would make the file larger.
   std::uint64_t most_growth = std::uint64_t{1} << 20;
-  /// Of each run that folds constants.
-  Limits limits = {.threads = 0, .memory_bytes = 0, .time_ms = 0, .iterations = 0};
+  /// Of each run that folds constants: what takes more is left as it is, such as a call of a function with an endless loop.
+  Limits limits = {.threads = 0, .memory_bytes = std::uint64_t{4} << 30, .time_ms = 20'000, .iterations = 100'000};
   bool allow_outside_data = false;
   /// Schemas of operators, and what else calls share.
   Context context = {};
