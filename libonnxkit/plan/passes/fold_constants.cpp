@@ -94,7 +94,7 @@ class Folding {
     for (std::size_t at = 0; at < graph_.nodes.size(); ++at) {
       const ir::Node& node = graph_.nodes[at];
       bool all =
-          !draws_(node) && !has_body(node) && !widens_weights(node) && !is_kept_integer(node) && !stays_packed(node);
+          !draws_(node) && !may_loop(node) && !widens_weights(node) && !is_kept_integer(node) && !stays_packed(node);
       for (const ir::ValueId id : node.inputs)
         all = all && (id == ir::ValueId::none || subject_.is_constant(id) || constant_[ir::index_of(id)] ||
                       known_[ir::index_of(id)]);
@@ -104,6 +104,9 @@ class Folding {
       }
     }
   }
+
+  /// How long it takes is not known. Calls of functions in a file become their nodes first, where that is asked for.
+  bool may_loop(const ir::Node& node) const { return has_body(node) || (subject_.is_kept() && !subject_.schema(node)); }
 
   /// Weights and biases that are stored as integers, which operators on integers may read, and all where the model is kept.
   bool is_kept_integer(const ir::Node& node) const {
@@ -209,9 +212,11 @@ class Folding {
                        [&](ir::ValueId id) { return id != ir::ValueId::none && constant_[ir::index_of(id)]; });
   }
 
-  /// Nodes that are constant and are computed in every run all the same: steps compute an output of the model, and what only leads to it.
+  /// Nodes that are constant and are computed in every run all the same: steps compute an output of the model, and what only leads to it. In a file
+  /// outputs are constants, too.
   std::vector<bool> staying() const {
     std::vector<bool> stays(graph_.nodes.size(), false);
+    if (subject_.is_kept()) return stays;
     for (std::size_t at = stays.size(); at-- > 0;) {
       const ir::Node& node = graph_.nodes[at];
       if (!is_constant_node(node) || makes_values(node)) continue;
@@ -233,7 +238,7 @@ class Folding {
     for (std::size_t at = 0; at < constant_.size(); ++at) {
       const auto id = static_cast<ir::ValueId>(at);
       if (!constant_[at]) continue;
-      const bool is_made = makes_values(graph_.nodes[subject_.writer_index(id)]);
+      const bool is_made = subject_.is_kept() || makes_values(graph_.nodes[subject_.writer_index(id)]);
       if (subject_.uses().is_output(id) && !is_made) continue;
       const auto readers = subject_.uses().consumers(id);
       if (subject_.uses().is_output(id) || std::any_of(readers.begin(), readers.end(), [&](std::uint32_t reader) {
