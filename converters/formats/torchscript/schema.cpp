@@ -68,7 +68,8 @@ std::span<const Schema> Schemas::of(std::string_view name) const {
   const auto [known, is_new] = by_name_.try_emplace(std::string(name));
   if (!is_new) return known->second;
   const auto rows = schema_rows();
-  for (auto row = std::ranges::lower_bound(rows, name, {}, row_name); row != rows.end() && row_name(*row) == name; ++row)
+  for (auto row = std::ranges::lower_bound(rows, name, {}, row_name); row != rows.end() && row_name(*row) == name;
+       ++row)
     known->second.push_back(parse_schema(*row));
   return known->second;
 }
