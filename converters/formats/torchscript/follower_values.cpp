@@ -483,8 +483,15 @@ Item Follower::call_path(const std::string& path, std::vector<NamedItem> argumen
     return Item::of_boolean(arguments[1].item.kind == Kind::boolean && arguments[1].item.integer != 0);
   // Of two ways to the same boxes it takes one where there are many, another where there are few.
   const auto of_few = module_.functions.find("__torch__.torchvision.ops.boxes._batched_nms_coordinate_trick");
-  if (path == "__torch__.torchvision.ops.boxes.batched_nms" && of_few != module_.functions.end())
+  if (path == "__torch__.torchvision.ops.boxes.batched_nms" && of_few != module_.functions.end()) {
+    constexpr std::int64_t most_of_few = 1000;
+    const auto sizes =
+        arguments.empty() || arguments[0].item.kind != Kind::tensor ? std::nullopt : types().sizes(arguments[0].item);
+    // The way of few lets boxes of two classes meet where coordinates are negative, that of many does not.
+    if (sizes && !sizes->empty() && sizes->front() > most_of_few)
+      arguments[0].item = aten("sub", {{{}, arguments[0].item}, {{}, aten("min", {{{}, arguments[0].item}})}});
     return inlined(*of_few->second, nullptr, arguments);
+  }
   if (path == "__torch__.torch.nn.utils.rnn.pack_padded_sequence") return packed(arguments);
   if (path == "__torch__.torch.nn.utils.rnn.pad_packed_sequence") return unpacked(arguments);
   if (path.starts_with("__torch__.")) {
