@@ -433,6 +433,9 @@ case_v1("v1_dynamic_rnn_lengths", lambda x, n: v1.nn.dynamic_rnn(Cell(), x, sequ
 
 tf_value_cases.add_to(case, weight)
 tf_network_cases.add_to(case)
+case("bounds_of_nan", lambda v: [raw.LowerBound(sorted_inputs=[[-1.0, 0.0, 0.0, 2.0]], values=tf.math.log(v)), raw.UpperBound(sorted_inputs=[[-1.0, 0.0, 0.0, 2.0]], values=tf.math.log(v)),
+                                raw.Bucketize(input=tf.math.log(v), boundaries=[-1.0, 0.0, 2.0])], ([1, 6], "float32"))
+case("resize_gaussian", lambda x: raw.ScaleAndTranslate(images=x, size=[4, 9], scale=[0.5, 1.9], translation=[-1.0, 1.5], kernel_type="gaussian", antialias=False), ([1, 7, 5, 2], "float32"))
 
 
 class Saved(tf.Module):

@@ -834,6 +834,27 @@ class Counting(nn.Module):
         return x * self.calls
 
 
+class Changing(nn.Module):
+    """The second call is another one than the first, though of the same operators."""
+
+    def __init__(self):
+        super().__init__()
+        self.factor = 1
+
+    def forward(self, x):
+        y = x * self.factor
+        self.factor = 4
+        return y
+
+
+class Repacked(nn.Module):
+    """What lies behind the end of a row becomes 0 without a recurrent layer."""
+
+    def forward(self, x, lengths):
+        rows = nn.utils.rnn.pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)
+        return nn.utils.rnn.pad_packed_sequence(rows, batch_first=True)
+
+
 def modules_with_state():
     x = torch.randn(3, 4)
     case("values", Values(), x, 3, [2, 6], "fast", scripted=True)
@@ -847,6 +868,8 @@ def modules_with_state():
     case("boxes", Boxes(), torch.randn(1, 2, 10, 12), torch.cat([corners, corners + 1 + torch.rand(6, 2) * 5], 1), torch.tensor([0.9, 0.05, 0.8, 0.3, 0.7, 0.6]), scripted=True)
     case("enumerated", Enumerated(), x, scripted=True)
     REFUSED["counting"] = (Counting(), (x,), True)
+    REFUSED["changing"] = (Changing(), (x,), True)
+    REFUSED["repacked"] = (Repacked(), (torch.randn(3, 6, 4), torch.tensor([2, 6, 4])), True)
 
 
 torch.manual_seed(0)

@@ -142,6 +142,7 @@ class Follower {
   Item is_instance(const Expression& expression, Variables& variables);
   Item make(std::string_view class_name);
   Item named_tuple(const Class& of, const std::vector<NamedItem>& arguments);
+  Item boxes_apart(const Item& boxes);
   Item call_path(const std::string& path, std::vector<NamedItem> arguments);
   std::optional<Item> builtin(std::string_view path, const std::vector<NamedItem>& arguments);
   std::optional<Item> of_numbers(std::string_view name, const Items& items);

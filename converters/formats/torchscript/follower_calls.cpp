@@ -171,6 +171,28 @@ Item Follower::named_tuple(const Class& of, const std::vector<NamedItem>& argume
   return kept(std::move(tuple));
 }
 
+/// batched_nms moves the boxes of each class to a place of their own where there are few, and these meet where coordinates are negative. Where there are
+/// many it takes the classes one by one; moved to positive coordinates they do not meet either.
+Item Follower::boxes_apart(const Item& boxes) {
+  constexpr std::int64_t most_of_few = 1000;
+  const auto sizes = boxes.kind == Kind::tensor ? types().sizes(boxes) : std::nullopt;
+  const std::int64_t count = sizes && !sizes->empty() ? sizes->front() : -1;
+  if (boxes.kind != Kind::tensor || (count >= 0 && count <= most_of_few)) return boxes;
+  const auto with = [](const Item& a, const Item& b) { return std::vector<NamedItem>{{{}, a}, {{}, b}}; };
+  const auto list = [&](Items items) { return kept(Item::of_items(Kind::list, std::move(items))); };
+  const Item all = aten("reshape", with(boxes, list({Item::of_integer(-1)})));
+  const Item zero = aten("new_zeros", with(boxes, list({Item::of_integer(1)})));
+  const Item joined = aten("cat", with(list({all, zero}), Item::of_integer(0)));
+  Item least = aten("min", {{{}, joined}});
+  if (count < 0) {
+    const Item rows =
+        aten("ones_like", {{{}, aten("select", {{{}, boxes}, {{}, Item::of_integer(1)}, {{}, Item::of_integer(0)}})}});
+    const Item is_many = aten("gt", with(aten("sum", {{{}, rows}}), Item::of_integer(most_of_few)));
+    least = aten("where", {{{}, is_many}, {{}, least}, {{}, aten("sum", {{{}, zero}})}});
+  }
+  return aten("sub", with(boxes, least));
+}
+
 Item Follower::call_path(const std::string& path, std::vector<NamedItem> arguments) {
   constexpr std::string_view constructor = ".__new__";
   if (path.starts_with("__torch__.") && path.ends_with(constructor))
@@ -179,10 +201,11 @@ Item Follower::call_path(const std::string& path, std::vector<NamedItem> argumen
   // Whether a mask is causal: the mask says as much.
   if (path == "__torch__.torch.nn.modules.transformer._detect_is_causal_mask" && arguments.size() > 1)
     return Item::of_boolean(arguments[1].item.kind == Kind::boolean && arguments[1].item.integer != 0);
-  // Of two ways to the same boxes it takes one where there are many, another where there are few.
   const auto of_few = module_.functions.find("__torch__.torchvision.ops.boxes._batched_nms_coordinate_trick");
-  if (path == "__torch__.torchvision.ops.boxes.batched_nms" && of_few != module_.functions.end())
+  if (path == "__torch__.torchvision.ops.boxes.batched_nms" && of_few != module_.functions.end()) {
+    if (!arguments.empty()) arguments[0].item = boxes_apart(arguments[0].item);
     return inlined(*of_few->second, nullptr, arguments);
+  }
   if (path == "__torch__.torch.nn.utils.rnn.pack_padded_sequence") return packed(arguments);
   if (path == "__torch__.torch.nn.utils.rnn.pad_packed_sequence") return unpacked(arguments);
   if (path.starts_with("__torch__.")) {

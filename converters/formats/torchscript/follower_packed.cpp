@@ -21,6 +21,12 @@ Item given(const std::vector<NamedItem>& arguments, std::size_t place, std::stri
   return {};
 }
 
+/// Marks the second part of a packed sequence; only the first of these sizes, the number of all rows, is known.
+constexpr std::string_view batch_sizes = "batch_sizes";
+
+/// A third item says that a recurrent layer made the rows.
+bool is_given_by_layer(const Item& packed) { return packed.items->size() == 3; }
+bool is_zero(const Item& item) { return item.kind == Kind::integer && item.is_known() && item.integer == 0; }
 bool is_true(const Item& item) { return item.kind == Kind::boolean && item.is_known() && item.integer != 0; }
 
 }  // namespace
@@ -35,7 +41,9 @@ Item Follower::packed(const std::vector<NamedItem>& arguments) {
   };
   if (is_true(given(arguments, 2, "batch_first"))) rows = transposed();
   const Item both = Item::of_items(Kind::packed, {rows, lengths});
-  return kept(Item::of_items(Kind::tuple, {kept(both), both, {}, {}}));
+  Item sizes = both;
+  sizes.text = batch_sizes;
+  return kept(Item::of_items(Kind::tuple, {kept(both), sizes, {}, {}}));
 }
 
 /// torch.nn.utils.rnn.pad_packed_sequence: as many steps as the longest row has, unless another number is wanted.
@@ -48,6 +56,9 @@ Item Follower::unpacked(const std::vector<NamedItem>& arguments) {
   if (padding.is_number() && !(padding.is_known() && padding.as_real() == 0))
     return refuse("a packed sequence is padded with something else than zeros");
   const Items parts = *sequence.items->front().items;
+  // What a recurrent layer gives behind the end of a row is 0, as padding is.
+  if (!is_given_by_layer(sequence.items->front()))
+    return refuse("a packed sequence is padded again without a recurrent layer between");
   Item rows = parts[0];
   const auto sizes = types().sizes(rows);
   const std::int64_t steps = sizes && !sizes->empty() ? sizes->front() : -1;
@@ -72,7 +83,11 @@ std::optional<Item> Follower::of_packed(std::string_view name, const std::vector
   if (arguments.empty() || arguments.front().item.kind != Kind::packed) return std::nullopt;
   if (name == "__is__" || name == "__isnot__") return std::nullopt;
   const Items parts = *arguments.front().item.items;
-  if (name == "select") return aten("size", {at_place(parts[0]), at_place(Item::of_integer(1))});
+  const bool is_sizes = arguments.front().item.text == batch_sizes;
+  const bool is_first =
+      name == "select" && arguments.size() == 3 && is_zero(arguments[1].item) && is_zero(arguments[2].item);
+  if (is_sizes && !is_first) return refuse("the code of the model reads the sizes of the steps of a packed sequence");
+  if (is_sizes) return aten("size", {at_place(parts[0]), at_place(Item::of_integer(1))});
   const bool asks_width = name == "size" && arguments.size() == 2 && arguments[1].item.is_known() &&
                           arguments[1].item.kind == Kind::integer && arguments[1].item.integer == -1;
   if (asks_width) return aten("size", {at_place(parts[0]), arguments[1]});
@@ -89,7 +104,7 @@ std::optional<Item> Follower::of_packed(std::string_view name, const std::vector
     given.push_back(writer_.argument(names[i], i < 2 ? parts[i] : with_parts(arguments[i].item)));
   Items results =
       writer_.node_of_tensors(fmt::format("prim.packed_{}.default", name), std::move(given), name == "lstm" ? 3 : 2);
-  results.front() = kept(Item::of_items(Kind::packed, {results.front(), parts[1]}));
+  results.front() = kept(Item::of_items(Kind::packed, {results.front(), parts[1], Item::of_boolean(true)}));
   return Item::of_items(Kind::tuple, std::move(results));
 }
 

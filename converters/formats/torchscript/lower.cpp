@@ -1,7 +1,9 @@
 #include "converters/formats/torchscript/lower.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
+#include <type_traits>
 
 #include <fmt/format.h>
 
@@ -144,20 +146,90 @@ class Lowering {
   std::map<std::string, Item> kept_;  ///< attributes that the call before has changed
 };
 
-/// The names of the operators that the outputs need, and of those that write.
-std::vector<std::string_view> needed_operators(const foreign::Graph& graph) {
-  std::vector<std::string_view> names;
+/// The nodes that the outputs need, and those that write, last first.
+std::vector<const foreign::Node*> needed_nodes(const foreign::Graph& graph) {
+  std::vector<const foreign::Node*> nodes;
   std::set<ValueId> needed;
   for (const foreign::Output& output : graph.outputs) needed.insert(output.value);
   for (auto node = graph.nodes.rbegin(); node != graph.nodes.rend(); ++node) {
     const bool is_needed =
         std::any_of(node->outputs.begin(), node->outputs.end(), [&](ValueId id) { return needed.contains(id); });
     if (!is_needed && !KnownTypes::is_in_place(node->op)) continue;
-    names.push_back(node->op);
+    nodes.push_back(&*node);
     for (const foreign::Argument& argument : node->arguments) add_values(argument, needed);
   }
-  return names;
+  return nodes;
 }
+
+bool is_same_tensor(const foreign::Tensor& a, const foreign::Tensor& b) {
+  const bool is_same_place = a.bytes.data() == b.bytes.data() && a.bytes.size() == b.bytes.size();
+  return a.elem == b.elem && a.dims == b.dims && a.stored_dims == b.stored_dims && a.order == b.order &&
+         (is_same_place || std::equal(a.bytes.begin(), a.bytes.end(), b.bytes.begin(), b.bytes.end()));
+}
+
+/// Finds whether two graphs compute the same, node by node, with the same constants.
+class Comparison {
+ public:
+  Comparison(const foreign::Graph& a, const foreign::Graph& b) : a_(a), b_(b) {}
+
+  bool is_alike() {
+    const auto of_a = needed_nodes(a_), of_b = needed_nodes(b_);
+    const auto same_result = [&](const auto& x, const auto& y) { return pair(x.value, y.value); };
+    const auto same_node = [&](const foreign::Node* x, const foreign::Node* y) {
+      return x->op == y->op && same_values(x->outputs, y->outputs) && same_arguments(x->arguments, y->arguments);
+    };
+    return same_values(a_.inputs, b_.inputs) &&
+           std::equal(a_.outputs.begin(), a_.outputs.end(), b_.outputs.begin(), b_.outputs.end(), same_result) &&
+           std::equal(of_a.begin(), of_a.end(), of_b.begin(), of_b.end(), same_node) && have_same_tensors();
+  }
+
+ private:
+  /// Whether two values may be the same, which they then are everywhere.
+  bool pair(ValueId x, ValueId y) {
+    return to_b_.try_emplace(x, y).first->second == y && to_a_.try_emplace(y, x).first->second == x;
+  }
+
+  bool same_values(const std::vector<ValueId>& x, const std::vector<ValueId>& y) {
+    return std::equal(x.begin(), x.end(), y.begin(), y.end(),
+                      [&](ValueId one, ValueId other) { return pair(one, other); });
+  }
+
+  bool same_arguments(const foreign::Argument::List& x, const foreign::Argument::List& y) {
+    return std::equal(x.begin(), x.end(), y.begin(), y.end(), [&](const auto& one, const auto& other) {
+      return one.name == other.name && one.content.index() == other.content.index() && same_content(one, other);
+    });
+  }
+
+  bool same_content(const foreign::Argument& x, const foreign::Argument& y) {
+    return std::visit(
+        [&]<typename Content>(const Content& content) {
+          const Content& other = std::get<Content>(y.content);
+          if constexpr (std::is_same_v<Content, ValueId>)
+            return pair(content, other);
+          else if constexpr (std::is_same_v<Content, foreign::Argument::List>)
+            return same_arguments(content, other);
+          else if constexpr (std::is_same_v<Content, std::unique_ptr<foreign::Graph>>)
+            return Comparison(*content, *other).is_alike();
+          else
+            return content == other;
+        },
+        x.content);
+  }
+
+  bool have_same_tensors() const {
+    std::map<ValueId, const foreign::Tensor*> of_b;
+    for (const foreign::Tensor& tensor : b_.tensors) of_b.emplace(tensor.value, &tensor);
+    return std::all_of(a_.tensors.begin(), a_.tensors.end(), [&](const foreign::Tensor& tensor) {
+      const auto other = to_b_.find(tensor.value);
+      if (other == to_b_.end()) return true;
+      const auto found = of_b.find(other->second);
+      return found != of_b.end() && is_same_tensor(tensor, *found->second);
+    });
+  }
+
+  const foreign::Graph &a_, &b_;
+  std::map<ValueId, ValueId> to_b_, to_a_;
+};
 
 Result<void> Lowering::settle() {
   const std::map<std::string, Item> changes = follower_.changed_attributes();
@@ -169,7 +241,7 @@ Result<void> Lowering::settle() {
   Lowering next(module_, settings_);
   next.kept_ = changes;
   const auto lowered = next.run();
-  const bool is_alike = lowered && needed_operators(lowered->model.graph) == needed_operators(model_.graph);
+  const bool is_alike = lowered && Comparison(model_.graph, lowered->model.graph).is_alike();
   return is_alike ? Result<void>() : not_kept(first);
 }
 

@@ -2,6 +2,7 @@
 #include "converters/formats/torchscript/set_values.h"
 
 #include <charconv>
+#include <cmath>
 
 namespace onnxkit::torchscript {
 namespace {
@@ -27,7 +28,8 @@ std::optional<Item> of_kind(Kind kind, std::string_view text) {
     return number ? std::optional(Item::of_integer(*number)) : std::nullopt;
   }
   const auto number = kind == Kind::real ? number_in<double>(text) : std::nullopt;
-  return number ? std::optional(Item::of_real(*number)) : std::nullopt;
+  // Infinities have no place in JSON, which tells the framework of the values.
+  return number && std::isfinite(*number) ? std::optional(Item::of_real(*number)) : std::nullopt;
 }
 
 /// "3,4" as items of one type.

@@ -185,7 +185,8 @@ void map_triangle_indices(Call& call) {
   const std::int64_t rows = call.integer("row", 0), columns = call.integer("col", 0),
                      offset = call.integer("offset", 0);
   constexpr std::int64_t most = 4096;
-  if (rows > most || columns > most || rows * columns > most * 16) return call.refuse("too many places for a constant");
+  const bool is_size = rows >= 0 && columns >= 0 && rows <= most && columns <= most;
+  if (!is_size || rows * columns > most * 16) return call.refuse("too many places for a constant");
   std::vector<std::int64_t> at_rows, at_columns;
   for (std::int64_t i = 0; i < rows; ++i)
     for (std::int64_t j = 0; j < columns; ++j)

@@ -20,7 +20,8 @@ Val rows_of_groups(Call& call, Val ends, Val rows) {
 void give_grouped_product(Call& call, Val x, Val matrices, Val ends) {
   auto& onnx = call.onnx;
   const auto count = onnx.size(matrices, 0);
-  if (!count || *count < 1) return call.refuse("the number of groups is not known");
+  constexpr std::int64_t most = 1 << 12;  // each group is nodes of its own
+  if (!count || *count < 1 || *count > most) return call.refuse("the number of groups is not known, or too large");
   const auto groups = static_cast<std::size_t>(*count);
   const Val rows = onnx.size_of(x, 0), columns = onnx.size_of(matrices, 2);
   const Val sizes = rows_of_groups(call, ends, rows);

@@ -67,17 +67,18 @@ void map_cumulative_product(Call& call) {
   call.result(x);
 }
 
-/// How many elements of sorted rows come before each value.
-template <const char* const& op>
+/// How many elements of sorted rows come before each value; all of them do where they are not above it, as for a NaN.
+template <bool counts_equal>
 void map_bound(Call& call) {
   auto& onnx = call.onnx;
   const Val rows = onnx.unsqueeze(call.tensor("sorted_inputs"), {1}),
             values = onnx.unsqueeze(call.tensor("values"), {2});
-  const Val is_before = onnx.cast(onnx.emit(op, {rows, values}), ElementType::int32);
-  const Val counted = onnx.emit("ReduceSum", {is_before, onnx.integers({2})}, {{"keepdims", std::int64_t{0}}});
+  const Val is_before =
+      counts_equal ? onnx.emit("Not", {onnx.emit("Less", {values, rows})}) : onnx.emit("Less", {rows, values});
+  const Val counted = onnx.emit("ReduceSum", {onnx.cast(is_before, ElementType::int32), onnx.integers({2})},
+                                {{"keepdims", std::int64_t{0}}});
   call.result(onnx.cast(counted, call.elem("out_type", ElementType::int32)));
 }
-constexpr const char *less_op = "Less", *less_or_equal_op = "LessOrEqual";
 
 void map_bucketize(Call& call) {
   auto& onnx = call.onnx;
@@ -86,7 +87,8 @@ void map_bucketize(Call& call) {
   const bool is_double = onnx.elem(x) == ElementType::float64;
   const ElementType type = is_double ? ElementType::float64 : ElementType::float32;
   const Val known = onnx.reals(type, {static_cast<std::int64_t>(bounds.size())}, bounds);
-  const Val reaches = onnx.emit("GreaterOrEqual", {onnx.unsqueeze(onnx.cast(x, type), {-1}), known});
+  // A NaN is below no boundary.
+  const Val reaches = onnx.emit("Not", {onnx.emit("Less", {onnx.unsqueeze(onnx.cast(x, type), {-1}), known})});
   const Val counted = onnx.emit("ReduceSum", {onnx.cast(reaches, ElementType::int32), onnx.integers({-1})},
                                 {{"keepdims", std::int64_t{0}}});
   call.result(counted);
@@ -154,8 +156,8 @@ void register_reduce(Mappings& mappings) {
   mappings.add_all({"ArgMax", "ArgMin"}, {"input", "dimension"}, map_place_of_extreme);
   mappings.add("Cumsum", {"x", "axis"}, map_cumulative_sum);
   mappings.add("Cumprod", {"x", "axis"}, map_cumulative_product);
-  mappings.add("LowerBound", {"sorted_inputs", "values"}, map_bound<less_op>);
-  mappings.add("UpperBound", {"sorted_inputs", "values"}, map_bound<less_or_equal_op>);
+  mappings.add("LowerBound", {"sorted_inputs", "values"}, map_bound<false>);
+  mappings.add("UpperBound", {"sorted_inputs", "values"}, map_bound<true>);
   mappings.add("Bucketize", {"input"}, map_bucketize);
   mappings.add("Bincount", {"arr", "size", "weights"}, map_bincount);
   mappings.add("DenseBincount", {"input", "size", "weights"}, map_dense_bincount);

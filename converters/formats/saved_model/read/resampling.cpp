@@ -77,6 +77,9 @@ void map_resize_area(Call& call) {
   const auto sizes = resizing_of(call, images);
   if (!sizes) return;
   const bool aligned = call.flag("align_corners", false);
+  for (std::size_t a = 0; a < 2; ++a)
+    if (aligned && sizes->from[a] == 1 && sizes->to[a] > 1)
+      return call.refuse("its corners are aligned and an axis has one pixel, whose area is then none");
   give_weighted(call, images, area_weights(sizes->from[0], sizes->to[0], aligned),
                 area_weights(sizes->from[1], sizes->to[1], aligned));
 }
@@ -134,7 +137,7 @@ double lanczos(double x, double radius) {
   const double angle = x * std::numbers::pi;
   return radius * std::sin(angle) * std::sin(angle / radius) / (angle * angle);
 }
-double gaussian(double x, double radius) { return std::exp(-x * x * 9 / (2 * radius * radius)); }
+double gaussian(double x, double radius) { return x < radius ? std::exp(-x * x * 9 / (2 * radius * radius)) : 0; }
 double box(double x, double) { return x < 0.5 ? 1 : x == 0.5 ? 0.5 : 0; }
 double triangle(double x, double) { return x < 1 ? 1 - x : 0; }
 double keys_cubic(double x, double) { return x >= 2 ? 0 : x >= 1 ? far_weight(x, -0.5) : near_weight(x, -0.5); }
@@ -193,7 +196,8 @@ std::optional<std::vector<float>> known_floats(OnnxBuilder& onnx, Val value, int
     return !node.outputs.empty() && node.outputs.front() == value.id;
   });
   constexpr int most = 4;
-  if (made == nodes.rend() || depth > most) return std::nullopt;
+  // A quotient of integers, or a number made an integer, is rounded.
+  if (made == nodes.rend() || depth > most || !is_floating(onnx.elem(value))) return std::nullopt;
   const auto operand = [&](std::size_t at) {
     return known_floats(onnx, Val{value.graph, made->inputs[at]}, depth + 1);
   };

@@ -70,8 +70,9 @@ void map_bucketize(Call& call) {
   const std::vector<double> bounds = call.reals("boundaries");
   const Val x = onnx.cast(real(call, "x"), ElementType::float32);
   const Val known = onnx.reals(ElementType::float32, {static_cast<std::int64_t>(bounds.size())}, bounds);
-  const Val reaches = onnx.cast(onnx.emit("GreaterOrEqual", {onnx.unsqueeze(x, {-1}), known}), ElementType::int32);
-  give(call, onnx.emit("ReduceSum", {reaches, onnx.integers({-1})}, {{"keepdims", std::int64_t{0}}}));
+  const Val reaches = onnx.emit("Not", {onnx.emit("Less", {onnx.unsqueeze(x, {-1}), known})});  // of a NaN all
+  give(call, onnx.emit("ReduceSum", {onnx.cast(reaches, ElementType::int32), onnx.integers({-1})},
+                       {{"keepdims", std::int64_t{0}}}));
 }
 
 void map_top_k(Call& call) {
