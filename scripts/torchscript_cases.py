@@ -811,6 +811,15 @@ class Order(enum.Enum):
     LAST = "last"
 
 
+class ManyBoxes(nn.Module):
+    """More than 1,000 boxes with negative coordinates: classes do not meet, as they do where there are few."""
+
+    def forward(self, boxes, scores, classes):
+        strong = scores > 0.1
+        boxes = boxes[strong]
+        return boxes[torchvision.ops.batched_nms(boxes, scores[strong], classes[strong], 0.5)]
+
+
 class Enumerated(nn.Module):
     def __init__(self):
         super().__init__()
@@ -867,6 +876,8 @@ def modules_with_state():
     corners = torch.rand(6, 2) * 5
     case("boxes", Boxes(), torch.randn(1, 2, 10, 12), torch.cat([corners, corners + 1 + torch.rand(6, 2) * 5], 1), torch.tensor([0.9, 0.05, 0.8, 0.3, 0.7, 0.6]), scripted=True)
     case("enumerated", Enumerated(), x, scripted=True)
+    corners = torch.rand(1150, 2) * 100 - 60
+    case("many_boxes", ManyBoxes(), torch.cat([corners, corners + 1 + torch.rand(1150, 2) * 30], 1), torch.rand(1150), torch.randint(0, 5, (1150,)), scripted=True)
     REFUSED["counting"] = (Counting(), (x,), True)
     REFUSED["changing"] = (Changing(), (x,), True)
     REFUSED["repacked"] = (Repacked(), (torch.randn(3, 6, 4), torch.tensor([2, 6, 4])), True)

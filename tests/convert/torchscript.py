@@ -18,7 +18,8 @@ SHAPES = {"calls": "x=3,4", "spectrogram_scripted": "x=2,40", "condition_met": "
           "encoder_with_masks": "x=N,T,8", "cells_in_open_loop": "x=T,2,4", "makes_containers": "x=3,4", "checks": "x=N,4 lengths=4:int64", "masked_attention": "x=N,T,8 hidden=N,T:bool",
           "rnn": "x=N,T,4", "losses_scripted": "x=N,4 classes=N:int64", "blocks_and_back": "x=N,3,6,8", "embedding_bag_scripted": "input=N,3:int64",
           "distances_scripted": "x=N,3 y=3,3", "combinations_scripted": "x=N,3 theta=2,2,3", "margins_scripted": "x=N,4 y=N,4 classes=N:int64", "values": "x=3,4", "streaming": "x=2,1,T", "objects": "x=3,4 by_name.b=2,4 by_name.a=3,4",
-          "types": "x=2,10", "packed_sequences": "x=N,T,4 lengths=N:int64", "lstm_scripted": "input=T,N,4", "enumerated": "x=N,4", "boxes": "x=1,2,10,12 boxes=N,4 scores=N"}
+          "types": "x=2,10", "packed_sequences": "x=N,T,4 lengths=N:int64", "lstm_scripted": "input=T,N,4", "enumerated": "x=N,4", "boxes": "x=1,2,10,12 boxes=N,4 scores=N",
+          "many_boxes": "boxes=N,4 scores=N classes=N:int64"}
 VALUES = {"values": "n=3 sizes=2,6 mode=fast", "streaming": "sr=8000 rate=8000"}
 
 
