@@ -26,18 +26,22 @@ struct Resizing {
 };
 
 std::optional<Resizing> resizing_of(Call& call, Val images) {
-  constexpr std::int64_t most = 1 << 12;
+  constexpr std::int64_t longest = 1 << 16, most_weights = 1 << 22;  // 16 MiB for an axis
   const std::vector<std::int64_t> wanted = known_integers(call, "size");
   Resizing sizes{};
-  bool is_known = call.rank(images) == 4 && wanted.size() == 2 && !call.refused();
+  bool is_known = call.rank(images) == 4 && wanted.size() == 2 && !call.refused(), fits = true;
   for (std::size_t a = 0; a < 2 && is_known; ++a) {
     sizes.from[a] = call.onnx.size(images, a + 1).value_or(0);
     sizes.to[a] = wanted[a];
-    is_known = sizes.from[a] > 0 && sizes.to[a] > 0 && sizes.from[a] <= most && sizes.to[a] <= most;
+    is_known = sizes.from[a] > 0 && sizes.to[a] > 0;
+    fits = fits && sizes.from[a] <= longest && sizes.to[a] <= longest && sizes.from[a] * sizes.to[a] <= most_weights;
   }
-  if (is_known) return sizes;
-  call.refuse("the sizes of its images are not known, and its weights depend on them",
-              "export the model with images of fixed size, or convert it with --input-shape");
+  if (is_known && fits) return sizes;
+  if (is_known)
+    call.refuse("its images are too large for weights between all rows, or all columns, of both sizes");
+  else
+    call.refuse("the sizes of its images are not known, and its weights depend on them",
+                "export the model with images of fixed size, or convert it with --input-shape");
   return std::nullopt;
 }
 
