@@ -53,9 +53,10 @@ std::vector<ValueId> outputs_of(const ir::Graph& graph) {
 
 /// Outputs that are weights: inference says their types of none.
 void declare_stored_outputs(ir::Graph& graph) {
+  const ir::InitializerTable initializers(graph);
   for (ir::ValueInfo& output : graph.outputs) {
     if (output.type && output.type->kind != ir::DeclaredType::Kind::none) continue;
-    const ir::Tensor* const stored = ir::InitializerTable(graph).find(output.value);
+    const ir::Tensor* const stored = initializers.find(output.value);
     if (!stored) continue;
     ir::DeclaredType& type = output.type.emplace();
     type.kind = ir::DeclaredType::Kind::tensor;

@@ -13,6 +13,7 @@
 #include "libonnxkit/base/text/unknown_name.h"
 #include "libonnxkit/ir/called_functions.h"
 #include "libonnxkit/ir/clone.h"
+#include "libonnxkit/ir/scope.h"
 #include "libonnxkit/ir/tensor/tensor_data.h"
 #include "libonnxkit/ir/tensor/tensors.h"
 #include "libonnxkit/plan/pass.h"
@@ -27,10 +28,16 @@ constexpr std::int64_t oldest_opset = 7;     // broadcasting, and Reshape and Ca
 constexpr std::int64_t constants_apart = 4;  // the IR version from which on an initializer need not be an input, too
 constexpr int most_rounds = 20;
 
-/// The passes that run, in their order. Error unknown-option.
-Result<std::vector<plan::Pass>> wanted_passes(const SimplifyOptions& options) {
+/// The passes that may run, in their order.
+std::vector<plan::Pass> known_passes() {
   std::vector<plan::Pass> all = plan::pass_registry().ordered();
   std::erase_if(all, [](const plan::Pass& pass) { return pass.simplifies == plan::Simplifies::no; });
+  return all;
+}
+
+/// Those that run. Error unknown-option.
+Result<std::vector<plan::Pass>> wanted_passes(const SimplifyOptions& options) {
+  std::vector<plan::Pass> all = known_passes();
   std::vector<std::string_view> names;
   for (const plan::Pass& pass : all) names.push_back(pass.name);
   std::sort(names.begin(), names.end());
@@ -51,7 +58,7 @@ std::optional<Error> obstacle(const ir::Model& model, const SimplifyOptions& opt
   if (!model.graph) return make_error("no-graph", "the model has no graph");
   if (!model.training_infos.empty())
     return make_error("not-supported", "the model has training information, which names parts of its graph");
-  if (std::ranges::any_of(model.graph->nodes, [](const ir::Node& node) { return node.op_type == "Gradient"; }))
+  if (plan::names_values(*model.graph))
     return make_error("not-supported", "the model has a Gradient, which names values of its graph");
   const auto checked =
       checker::check(model, {.context = options.context, .allow_outside_data = options.allow_outside_data});
@@ -72,10 +79,8 @@ std::optional<Error> obstacle(const ir::Model& model, const SimplifyOptions& opt
 }
 
 /// A session of the reference for each set of constants.
-plan::Subject::Evaluate evaluator(const SimplifyOptions& options) {
-  return [&options](const ir::Model& model) -> Result<std::vector<NamedValue>> {
-    const auto reference = all_backends().find("reference", {});
-    if (!reference) return reference.error();
+plan::Subject::Evaluate evaluator(const SimplifyOptions& options, std::shared_ptr<exec::Backend> reference) {
+  return [&options, reference = std::move(reference)](const ir::Model& model) -> Result<std::vector<NamedValue>> {
     const Limits limits = options.context.limits(options.limits);
     exec::LoadOptions load;
     load.table = options.context.shared_table();
@@ -83,8 +88,7 @@ plan::Subject::Evaluate evaluator(const SimplifyOptions& options) {
     load.threads = limits.threads;
     load.allow_outside_data = options.allow_outside_data;
     const std::shared_ptr<const ir::Model> view(std::shared_ptr<const void>(), &model);
-    const std::unique_ptr<exec::Backend> backend = reference->make({});
-    auto session = backend->load({.model = view}, load);
+    auto session = reference->load({.model = view}, load);
     if (!session) return session.error();
     exec::RunRequest request;
     request.limits = {.memory = limits.memory_bytes,
@@ -96,14 +100,9 @@ plan::Subject::Evaluate evaluator(const SimplifyOptions& options) {
   };
 }
 
-std::string operator_of(const ir::Node& node) {
-  const std::string_view domain = ir::canonical_domain(node.domain);
-  return domain.empty() ? std::string(node.op_type.view()) : fmt::format("{}.{}", domain, node.op_type.view());
-}
-
 std::map<std::string, std::size_t> operators_of(const ir::Graph& graph) {
   std::map<std::string, std::size_t> counts;
-  for (const ir::Node& node : graph.nodes) ++counts[operator_of(node)];
+  for (const ir::Node& node : graph.nodes) ++counts[ir::qualified_op(node)];
   return counts;
 }
 
@@ -218,6 +217,8 @@ Result<Simplified> simplify(const ir::Model& model, const SimplifyOptions& optio
   const auto passes = wanted_passes(options);
   if (!passes) return passes.error();
   if (auto error = obstacle(model, options)) return *std::move(error);
+  const auto reference = all_backends().find("reference", {});
+  if (!reference) return reference.error();
 
   SimplifyReport report;
   report.before = operators_of(*model.graph);
@@ -228,7 +229,7 @@ Result<Simplified> simplify(const ir::Model& model, const SimplifyOptions& optio
   AnnotatedParameters parameters(*copy.graph);
   ReplaceableDefaults defaults(copy, options.fix_defaults);
   report.replaceable = defaults.size();
-  plan::Subject subject(std::move(copy), options.context.shared_table(), evaluator(options),
+  plan::Subject subject(std::move(copy), options.context.shared_table(), evaluator(options, reference->make({})),
                         {.allow_outside_data = options.allow_outside_data,
                          .memory_limit = options.limits.memory_bytes,
                          .most_growth = options.most_growth});
@@ -251,9 +252,8 @@ Result<Simplified> simplify(const ir::Model& model, const SimplifyOptions& optio
 
 std::vector<Simplification> simplifications() {
   std::vector<Simplification> all;
-  for (const plan::Pass& pass : plan::pass_registry().ordered())
-    if (pass.simplifies != plan::Simplifies::no)
-      all.push_back({.name = std::string(pass.name), .is_default = pass.simplifies == plan::Simplifies::yes});
+  for (const plan::Pass& pass : known_passes())
+    all.push_back({.name = std::string(pass.name), .is_default = pass.simplifies == plan::Simplifies::yes});
   return all;
 }
 

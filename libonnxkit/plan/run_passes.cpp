@@ -9,12 +9,6 @@
 namespace onnxkit::plan {
 namespace {
 
-/// A Gradient names values of its graph, which passes would rename or fold away.
-bool names_values(const ir::Graph& graph) {
-  return std::any_of(graph.nodes.begin(), graph.nodes.end(),
-                     [](const ir::Node& node) { return node.op_type == "Gradient"; });
-}
-
 const PassRegistry& passes_of(const BuildOptions& options) {
   return options.passes ? *options.passes : pass_registry();
 }

@@ -227,6 +227,11 @@ void Subject::splice(ir::Patch patch) {
   refresh();
 }
 
+bool names_values(const ir::Graph& graph) {
+  return std::any_of(graph.nodes.begin(), graph.nodes.end(),
+                     [](const ir::Node& node) { return node.op_type == "Gradient"; });
+}
+
 ir::ValueId traced_target(const ir::Graph& graph, const ir::Node& node) {
   if (node.op_type != "Gradient") return ir::ValueId::none;
   const ir::Attribute* target = node.find_attribute("y");

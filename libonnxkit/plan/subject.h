@@ -28,6 +28,8 @@ std::string node_title(const ir::Graph& graph, const ir::Node& node);
 /// Whether an attribute of the node is a graph.
 bool has_body(const ir::Node& node);
 
+/// Whether a node of the graph, a Gradient, names values of it, which passes would rename or fold away.
+bool names_values(const ir::Graph& graph);
 /// The value that a Gradient follows back through the nodes of the graph, which its model needs then; none for other operators.
 ir::ValueId traced_target(const ir::Graph& graph, const ir::Node& node);
 

@@ -39,7 +39,7 @@ struct SimplifyOptions {
 struct SimplifyReport {
   /// Those that changed something, in the order in which they first did.
   std::vector<std::string> applied;
-  /// Nodes of the main graph by operator ("Conv", "com.microsoft.FusedConv").
+  /// Nodes of the main graph by operator ("Conv", "com.microsoft::FusedConv").
   std::map<std::string, std::size_t> before, after;
   /// Bytes of the initializers of the main graph.
   std::uint64_t weights_before = 0, weights_after = 0;
