@@ -1,4 +1,5 @@
 // Operators of torchvision: the best of boxes that overlap, what images show in regions, and convolutions at shifted places.
+#include "converters/foreign/boxes.h"
 #include "converters/formats/pt2/mappings.h"
 
 namespace onnxkit::pt2 {
@@ -7,18 +8,13 @@ namespace {
 using foreign::Call;
 using foreign::Val;
 
-/// ONNX's operator is for several batches and classes, and gives a row of batch, class and box.
 void map_nms(Call& call) {
   auto& onnx = call.onnx;
-  const Val boxes = call.tensor("dets"), scores = call.tensor("scores");
+  const Val boxes = call.tensor("dets");
   if (onnx.elem(boxes) == ElementType::float64) return call.refuse("ONNX compares boxes of float32 only");
   const std::vector<double> overlap{call.real("iou_threshold", 0)};
-  const Val rows =
-      onnx.emit("NonMaxSuppression", {onnx.unsqueeze(onnx.cast(boxes, ElementType::float32), {0}),
-                                      onnx.unsqueeze(onnx.cast(scores, ElementType::float32), {0, 1}),
-                                      onnx.size_of(boxes, 0), onnx.reals(ElementType::float32, {1}, overlap)});
-  const Val column = onnx.scalar_integer(ElementType::int64, 2);
-  call.result(onnx.emit("Gather", {rows, column}, {{"axis", std::int64_t{1}}}));
+  call.result(foreign::best_boxes(onnx, boxes, call.tensor("scores"), onnx.size_of(boxes, 0),
+                                  {onnx.reals(ElementType::float32, {1}, overlap)}));
 }
 
 /// A column of the regions [images, left, top, right, bottom].

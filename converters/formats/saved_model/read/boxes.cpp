@@ -2,27 +2,24 @@
 #include <algorithm>
 #include <limits>
 
+#include "converters/foreign/boxes.h"
 #include "converters/formats/saved_model/lower.h"
 
 namespace onnxkit::saved_model {
 namespace {
 
-/// ONNX's operator is for several batches and classes, and gives a row of batch, class and box.
 Val best_boxes(Call& call) {
   auto& onnx = call.onnx;
-  const Val boxes = onnx.unsqueeze(onnx.cast(call.tensor("boxes"), ElementType::float32), {0});
-  const Val scores = onnx.unsqueeze(onnx.cast(call.tensor("scores"), ElementType::float32), {0, 1});
   constexpr double usual_overlap = 0.5;
   const auto bound = [&](std::string_view name, double fallback) {
     const Val given = call.number(name, ElementType::float32, fallback);
     return onnx.reshape(given, {1});
   };
-  std::vector<Val> inputs = {boxes, scores, as_sizes(call, "max_output_size"), bound("iou_threshold", usual_overlap)};
-  if (call.has("score_threshold")) inputs.push_back(bound("score_threshold", 0));
-  const Val rows = onnx.emit("NonMaxSuppression", inputs);
-  const Val column =
-      onnx.emit("Gather", {rows, onnx.scalar_integer(ElementType::int64, 2)}, {{"axis", std::int64_t{1}}});
-  return onnx.cast(column, ElementType::int32);
+  std::vector<Val> bounds = {bound("iou_threshold", usual_overlap)};
+  if (call.has("score_threshold")) bounds.push_back(bound("score_threshold", 0));
+  const Val best =
+      foreign::best_boxes(onnx, call.tensor("boxes"), call.tensor("scores"), as_sizes(call, "max_output_size"), bounds);
+  return onnx.cast(best, ElementType::int32);
 }
 
 void map_non_max_suppression(Call& call) { call.result(best_boxes(call)); }
