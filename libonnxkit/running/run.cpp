@@ -16,6 +16,7 @@
 #include "libonnxkit/inputs/generate.h"
 #include "libonnxkit/ir/dim/dim_names.h"
 #include "libonnxkit/ir/scope.h"
+#include "libonnxkit/running/limits.h"
 #include "libonnxkit/spec/op_table.h"
 
 namespace onnxkit::running {
@@ -64,18 +65,6 @@ exec::LoadOptions load_options(const RunOptions& options, const std::vector<RunI
 }
 
 using Clock = std::chrono::steady_clock;
-
-/// Of a run whose inputs were asked for at `start`. A process of its own has limits of its own beside that of time.
-exec::RunLimits run_limits(const exec::Capabilities& capabilities, const RunOptions& options, Clock::time_point start) {
-  const Limits limits = options.context.limits(options.limits);
-  const auto spent = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - start);
-  const std::chrono::milliseconds time(limits.time_ms);
-  if (!capabilities.own_process)
-    return {.memory = limits.memory_bytes, .time = time, .iterations = limits.iterations, .spent = spent};
-  const std::chrono::milliseconds own(options.context.workers().limits.run_ms);
-  const bool is_own = time.count() == 0 || (own.count() != 0 && own < time - spent);
-  return {.time = is_own ? own : time, .spent = is_own ? std::chrono::milliseconds(0) : spent};
-}
 
 exec::RunRequest run_request(const ir::Model& model, const RunOptions& options) {
   exec::RunRequest request;
@@ -139,13 +128,13 @@ Result<void> run_on(exec::Backend& backend, const Model& model, const RunOptions
                                 : Result<exec::ModelSource>({.model = ir, .path = options.unchanged_file});
   if (!source) return source.error();
   exec::LoadOptions load = load_options(options, report.inputs);
-  if (!can.own_process) load.limits = run_limits(can, options, start);
+  if (!can.own_process) load.limits = run_limits(can, options.context, options.limits, start);
   const auto session = backend.load(*source, load);
   if (!session) return session.error();
   report.prepare_seconds = (*session)->loaded().seconds;
 
   exec::RunRequest request = run_request(model.ir(), options);
-  request.limits = run_limits(can, options, start);
+  request.limits = run_limits(can, options.context, options.limits, start);
   for (const RunInput& input : report.inputs) request.inputs.push_back({input.name, input.value});
   if (can.taps) {
     request.taps = options.taps;
@@ -314,7 +303,7 @@ Result<PlanSummary> summarize_plan(const Model& model, std::vector<NamedValue> i
   // Without a plan for these inputs, or with more of them to come when it runs.
   if (is_incomplete || report->parts.empty()) {
     exec::RunRequest request = run_request(*ir, options);
-    request.limits = run_limits(desc->capabilities, options, start);
+    request.limits = run_limits(desc->capabilities, options.context, options.limits, start);
     for (const RunInput& input : all->inputs) request.inputs.push_back({input.name, input.value});
     if (auto answer = (*session)->run(request); !answer) return with_chosen_sizes(answer.error(), *all);
     report = (*session)->plan_report();

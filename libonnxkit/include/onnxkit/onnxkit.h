@@ -24,6 +24,7 @@
 #include "onnxkit/plan.h"
 #include "onnxkit/result.h"
 #include "onnxkit/run.h"
+#include "onnxkit/session.h"
 #include "onnxkit/simplify.h"
 #include "onnxkit/value.h"
 #include "onnxkit/value_file.h"
