@@ -1,4 +1,6 @@
 #include "tools/convert_file.h"
+#include "tools/actions/opset.h"
+#include "tools/actions/sizes.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -52,11 +52,6 @@ Result<Model> read_pipe(const std::string& path, const ReadOptions& options) {
 
 }  // namespace
 
-Error in_file(Error error, const std::string& path) {
-  if (error.diagnostic.location.file.empty()) error.diagnostic.location.file = path == "-" ? standard_input_name : path;
-  return error;
-}
-
 bool is_binary_file(const std::string& path) {
   std::error_code fault;
   if (path == "-" || !std::filesystem::is_regular_file(path, fault)) return false;

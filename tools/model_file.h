@@ -4,17 +4,12 @@
 #include <string_view>
 
 #include "onnxkit/model.h"
+#include "tools/report/diagnostics.h"
 
 namespace onnxkit::tools {
 
-/// What findings call a model that came from standard input.
-inline constexpr const char* standard_input_name = "<stdin>";
-
 /// Reads the model at `path`; "-" is standard input, and pipes are read to their end. What the reader has to say is printed.
 Result<Model> open_model(const std::string& path, const ReadOptions& options = {}, ReadReport* report = nullptr);
-
-/// The error, with the model at `path` as its file unless it names one.
-Error in_file(Error error, const std::string& path);
 
 /// Whether this is a regular file with a binary model, by its first byte: backends in processes of their own load it there.
 bool is_binary_file(const std::string& path);

@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "onnxkit/opset.h"
+#include "tools/actions/opset.h"
 #include "tools/model_file.h"
 #include "tools/options/align_corners.h"
 #include "tools/options/inference.h"
@@ -71,18 +72,6 @@ std::optional<Diagnostic> wrong_direction(const OpsetReport& report, OpsetDirect
     return finding;
   }
   return std::nullopt;
-}
-
-/// Wrong whatever the model is.
-bool is_wrong_target(const OpsetFile& file) {
-  return file.unreadable && file.unreadable->diagnostic.code == "opset-range";
-}
-
-OpsetFile unreadable(OpsetFile file, const Error& error) {
-  file.unreadable = error;
-  std::string& named = file.unreadable->diagnostic.location.file;
-  if (named.empty() && !is_wrong_target(file)) named = file.model == "-" ? standard_input_name : file.model;
-  return file;
 }
 
 OpsetChoices choices_of(const OpsetArguments& arguments, std::map<std::string, std::int64_t> opsets,
@@ -223,39 +212,6 @@ std::string read_targets(const std::vector<std::string>& words, std::map<std::st
     if (std::string fault = read_target(word, opsets); !fault.empty()) return fault;
   }
   return {};
-}
-
-OpsetFile convert_opsets(Model& model, const std::string& path, const OpsetChoices& choices) {
-  OpsetFile file;
-  file.model = path;
-  std::optional<Model> before;
-  auto report = change_opset(model, choices.conversion, choices.verifies ? &before : nullptr);
-  if (!report) return unreadable(std::move(file), report.error());
-  file.report = *std::move(report);
-  if (!before || file.report.imports.empty()) return file;
-  VerifyOptions verification = choices.verification;
-  std::optional<Model> sized;  // the converted model with the sizes of the run
-  if (!choices.dims.sizes.empty() || !choices.dims.names.empty()) {
-    sized = model;
-    for (Model* run : {&*before, &*sized}) {
-      auto dims = declare_dims(*run, choices.dims, DeclaredSizes::keep);
-      if (!dims) return unreadable(std::move(file), dims.error());
-      verification.dims = *std::move(dims);
-    }
-  }
-  auto verified = verify_equal(*before, sized ? *sized : model, verification);
-  if (!verified && verified.error().diagnostic.code == "unknown-dimension")
-    return unreadable(std::move(file), verified.error());
-  file.verified =
-      verified ? *std::move(verified) : VerifyReport{Equality::not_compared, headline(verified.error().diagnostic), {}};
-  if (choices.must_verify && file.converted() && file.verified->verdict != Equality::equal) {
-    OpsetRefusal refusal;
-    refusal.code = "not-verified";
-    refusal.location = file.verified->location;
-    refusal.message = "the results could not be compared: " + file.verified->reason;
-    file.report.refusals.push_back(std::move(refusal));
-  }
-  return file;
 }
 
 void add_opset_command(CommandList& list, OpsetDirection direction) {

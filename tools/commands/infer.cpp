@@ -1,11 +1,11 @@
 #include "onnxkit/infer.h"
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <cstdio>
 #include <memory>
 #include <optional>
 
+#include "tools/actions/infer.h"
 #include "tools/command.h"
 #include "tools/model_file.h"
 #include "tools/options/inference.h"
@@ -50,34 +50,18 @@ Outcome print_why(const Model& model, const InferArguments& arguments, const Inf
   return Outcome::ok;
 }
 
-/// A recorded shape that the nodes contradict. Replacing those is what `infer` is for.
-bool is_stale_entry(const Diagnostic& finding) {
-  return finding.location.item == "value" && (finding.code == "declared-shape" || finding.code == "declared-type");
-}
-
-void label_findings(std::vector<Diagnostic>& findings, const std::string& model) {
-  for (Diagnostic& finding : findings) {
-    if (finding.location.file.empty()) finding.location.file = model == "-" ? standard_input_name : model;
-    if (!is_stale_entry(finding)) continue;
-    finding.severity = Severity::warning;
-    finding.notes.push_back("the entry is replaced with the inferred type");
-  }
-}
-
 /// A model with provable faults is not written: its shapes would be half a guess.
 Outcome infer_and_write(Model& model, const InferArguments& arguments, const InferOptions& options) {
   auto report = [&] {
     Progress progress("inferring", 1, arguments.notes);
     progress.start(arguments.model);
-    return infer(model, options);
+    return infer_model(model, arguments.model, options);
   }();
   if (!report) return reporter(arguments)(report.error());
-  label_findings(report->diagnostics, arguments.model);
   const bool is_text = arguments.output.format == Format::text;
   for (const Diagnostic& finding : report->diagnostics)
     std::fputs(diagnostic_text(finding, color_on(arguments.output.color, stderr)).c_str(), stderr);
-  const bool broken = std::any_of(report->diagnostics.begin(), report->diagnostics.end(),
-                                  [](const Diagnostic& finding) { return finding.severity == Severity::error; });
+  const bool broken = !is_sound(*report);
   const std::string output = broken ? "" : arguments.output_model;
   if (!output.empty()) {
     const auto saved = save_model(model, output);

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <memory>
 
+#include "tools/actions/simplify.h"
 #include "tools/command.h"
 #include "tools/model_file.h"
 #include "tools/options/bytes.h"
@@ -16,7 +17,6 @@
 #include "tools/options/verification.h"
 #include "tools/progress.h"
 #include "tools/report/diagnostics.h"
-#include "tools/report/simplify.h"
 
 namespace onnxkit::tools {
 namespace {
@@ -33,53 +33,25 @@ struct SimplifyArguments {
   Notes notes = Notes::usual;
 };
 
-SimplifiedFile unreadable(SimplifiedFile file, const Error& error) {
-  file.unreadable = in_file(error, file.model);
-  return file;
-}
-
-/// What `simplify` says of the model itself; other errors are of files, limits and usage.
-bool is_refusal(const Error& error) {
-  const std::string& code = error.diagnostic.code;
-  return code == "malformed-model" || code == "opset-range" || code == "not-supported" || code == "no-graph";
-}
-
-/// The model and what it was compared. Nothing is written.
-SimplifiedFile simplified(Model& model, SimplifiedFile file, const SimplifyArguments& arguments,
-                          const Context& context) {
-  if (const auto set = fix_sizes(model, arguments.inference.dims); !set)
-    return unreadable(std::move(file), set.error());
-  std::optional<Model> before;
-  SimplifyOptions options;
+SimplifyChoices choices_of(const SimplifyArguments& arguments, const Context& context) {
+  SimplifyChoices choices;
+  SimplifyOptions& options = choices.simplification;
   options.without = {arguments.without.begin(), arguments.without.end()};
   options.with = {arguments.with.begin(), arguments.with.end()};
   options.fix_defaults = arguments.fix_defaults;
   options.most_growth = arguments.most_growth;
   options.limits.threads = arguments.verification.threads;
-  options.allow_outside_data = arguments.places.allow_outside_data;
-  options.context = context;
-  auto report = simplify(model, options, &before);
-  if (!report && is_refusal(report.error())) {
-    file.refused = in_file(report.error(), file.model);
-    return file;
-  }
-  if (!report) return unreadable(std::move(file), report.error());
-  file.report = *std::move(report);
-  if (arguments.verification.none || !before) return file;
-  VerifyOptions verification;
-  verification.context = context;
-  verification.allow_outside_data = arguments.places.allow_outside_data;
-  arguments.verification.set(verification);
-  auto verified = verify_equal(*before, model, verification);
-  file.verified =
-      verified ? *std::move(verified) : VerifyReport{Equality::not_compared, headline(verified.error().diagnostic), {}};
-  if (!arguments.verification.required || file.verified->verdict != Equality::not_compared) return file;
-  file.refused = make_error("not-supported", "the results could not be compared: " + file.verified->reason);
-  file.refused->diagnostic.code = "not-verified";
-  return file;
+  options.context = choices.verification.context = context;
+  options.allow_outside_data = choices.verification.allow_outside_data = arguments.places.allow_outside_data;
+  arguments.verification.set(choices.verification);
+  choices.verifies = !arguments.verification.none;
+  choices.must_verify = arguments.verification.required;
+  choices.dims = arguments.inference.dims;
+  return choices;
 }
 
-SimplifiedFile simplify_file(const ModelInput& input, const SimplifyArguments& arguments, const Context& context) {
+SimplifiedFile simplify_file(const ModelInput& input, const SimplifyArguments& arguments,
+                             const SimplifyChoices& choices) {
   SimplifiedFile file;
   file.model = input.path;
   if (input.fault) {
@@ -88,7 +60,7 @@ SimplifiedFile simplify_file(const ModelInput& input, const SimplifyArguments& a
   }
   auto model = open_model(input.path);
   if (!model) return unreadable(std::move(file), model.error());
-  file = simplified(*model, std::move(file), arguments, context);
+  file = simplify_model(*model, input.path, choices);
   if (!file.simplified() || arguments.places.dry_run) return file;
   auto written = write_to(arguments.places, *model, input);
   if (!written) return unreadable(std::move(file), written.error());
@@ -122,13 +94,14 @@ Outcome run_simplify(const CLI::App& command, const SimplifyArguments& arguments
   if (const auto ready = prepare(arguments.places, inputs); !ready) return report(ready.error());
   const auto context = Context::make({.schemas = arguments.inference.schemas});
   if (!context) return report(context.error());
+  const SimplifyChoices choices = choices_of(arguments, *context);
   std::vector<SimplifiedFile> files;
   Outcome outcome = Outcome::ok;
   {
     Progress progress("simplifying", inputs.size(), arguments.notes);
     for (const ModelInput& input : inputs) {
       progress.start(input.path);
-      files.push_back(simplify_file(input, arguments, *context));
+      files.push_back(simplify_file(input, arguments, choices));
       progress.while_hidden([&] { print(files.back(), arguments); });
       progress.advance();
       outcome = std::max(outcome, outcome_of(files.back()));

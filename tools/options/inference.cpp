@@ -78,15 +78,4 @@ void add_inference(CLI::App& command, InferenceOptions& options, DimNames names)
   add_schemas(command, options.schemas);
 }
 
-Result<void> fix_sizes(Model& model, const DimSettings& dims) {
-  if (dims.sizes.empty() && dims.names.empty()) return {};
-  const auto left = declare_dims(model, dims, DeclaredSizes::replace);
-  if (!left) return left.error();
-  const auto unknown = unknown_dimensions(model, *left);
-  if (!unknown.empty()) return unknown.begin()->second;
-  fix_named_dims(model, *left);
-  const auto inferred = infer(model);
-  return inferred ? Result<void>() : inferred.error();
-}
-
 }  // namespace onnxkit::tools

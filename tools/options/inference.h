@@ -29,7 +29,4 @@ void add_schemas(CLI::App& command, std::vector<std::filesystem::path>& schemas)
 /// `--dim NAME=SIZE` and `--schemas FILE`, both repeatable.
 void add_inference(CLI::App& command, InferenceOptions& options, DimNames names = DimNames::none);
 
-/// The model for what --dim says of its inputs, with the declared shapes that follow. Errors: as of declare_dims, and unknown-dimension.
-Result<void> fix_sizes(Model& model, const DimSettings& dims);
-
 }  // namespace onnxkit::tools

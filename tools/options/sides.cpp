@@ -15,17 +15,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::vector<std::string> split(const std::string& text, char at) {
-  std::vector<std::string> parts;
-  std::size_t from = 0;
-  for (std::size_t to = text.find(at); to != std::string::npos; to = text.find(at, from)) {
-    parts.push_back(text.substr(from, to - from));
-    from = to + 1;
-  }
-  parts.push_back(text.substr(from));
-  return parts;
-}
-
 /// What a file of another framework is, by its name: formats of workers that are not known here are called as their files end. "onnx" for ONNX.
 std::string format_of(const fs::path& path) {
   if (const auto known = format_of_path(path)) return known->is_onnx ? "onnx" : known->name;
@@ -134,31 +123,6 @@ std::pair<std::string, std::string> split_model(const std::string& word) {
 Result<void> check_model_word(const std::string& word) {
   const auto [backend, path] = split_model(word);
   return backend.empty() && is_foreign(path) && format_of(path) != "onnx" ? no_backend(word) : Result<void>();
-}
-
-Result<BackendWord> parse_backend(const std::string& word) {
-  const std::vector<std::string> parts = split(word, ':');
-  BackendWord backend{parts.front(), {}};
-  if (backend.name.empty()) return make_error("usage", "the backend " + quote(word) + " has no name");
-  for (std::size_t i = 1; i < parts.size(); ++i) {
-    const std::size_t equals = parts[i].find('=');
-    if (equals == std::string::npos || equals == 0)
-      return make_error("usage", quote(parts[i]) + " of the backend " + quote(word) + " is not OPTION=VALUE");
-    if (!backend.options.emplace(parts[i].substr(0, equals), parts[i].substr(equals + 1)).second)
-      return make_error("usage",
-                        "the backend " + quote(word) + " has the option " + parts[i].substr(0, equals) + " twice");
-  }
-  return backend;
-}
-
-std::vector<std::string> usual_backends(std::size_t models) {
-  return models == 1 ? std::vector<std::string>{"reference", "onnxruntime"} : std::vector<std::string>{"reference"};
-}
-
-std::string label_of(const std::string& backend, const std::map<std::string, std::string>& options) {
-  std::string label = backend;
-  for (const auto& [option, value] : options) label += " " + option + "=" + value;
-  return label;
 }
 
 Result<std::vector<DiffSide>> read_sides(const std::vector<std::string>& models,

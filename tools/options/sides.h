@@ -7,27 +7,14 @@
 #include <vector>
 
 #include "onnxkit/diff.h"
+#include "tools/actions/backend_word.h"
 
 namespace onnxkit::tools {
-
-struct BackendWord {
-  std::string name;
-  std::map<std::string, std::string> options;
-};
-
-/// NAME:OPTION=VALUE:... Error usage.
-Result<BackendWord> parse_backend(const std::string& word);
 
 /// BACKEND:FILE or BACKEND:OPTION=VALUE:...:FILE as backend and file; an existing file with a colon in its name is a file.
 std::pair<std::string, std::string> split_model(const std::string& word);
 /// Whether a model of another framework names what runs it; no file is opened. Error usage.
 Result<void> check_model_word(const std::string& word);
-
-/// What runs ONNX models without -b: the reference and ONNX Runtime one model, the reference several.
-std::vector<std::string> usual_backends(std::size_t models);
-
-/// What reports call a backend with its options: "onnxruntime optimization=none".
-std::string label_of(const std::string& backend, const std::map<std::string, std::string>& options);
 
 /// The sides that models and backends on a command line make: every ONNX model on every backend, models with a backend of their own on that. Without
 /// backends one model is run by the reference and ONNX Runtime, several by the reference. Errors: of reading models, usage.

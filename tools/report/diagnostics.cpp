@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 
 #include "libonnxkit/base/text/hidden.h"
-#include "tools/model_file.h"
 
 namespace onnxkit::tools {
 namespace {
@@ -101,6 +100,11 @@ std::string json_text(const nlohmann::ordered_json& json) {
       text += fmt::format("\\u{:04x}\\u{:04x}", 0xd7c0U + static_cast<unsigned>(c >> 10), 0xdc00U + (c & 0x3ffU));
   }
   return text;
+}
+
+Error in_file(Error error, const std::string& path) {
+  if (error.diagnostic.location.file.empty()) error.diagnostic.location.file = path == "-" ? standard_input_name : path;
+  return error;
 }
 
 std::string shown_path(const std::string& path) { return without_controls(path == "-" ? standard_input_name : path); }

@@ -37,6 +37,12 @@ inline constexpr std::string_view bold = "\x1b[1m";  ///< a `paint`
 /// `text` between the terminal's escape sequence `paint` and the one that ends it; as it is without colour.
 std::string painted(std::string_view paint, std::string_view text, bool color);
 
+/// What findings call a model that came from standard input.
+inline constexpr const char* standard_input_name = "<stdin>";
+
+/// The error, with the model at `path` as its file unless it names one.
+Error in_file(Error error, const std::string& path);
+
 /// The path of a model as messages show it.
 std::string shown_path(const std::string& path);
 
