@@ -1,5 +1,7 @@
 #include "tools/actions/backend_word.h"
 
+#include <filesystem>
+
 #include "onnxkit/diagnostic.h"
 
 namespace onnxkit::tools {
@@ -13,6 +15,19 @@ std::vector<std::string> split(std::string_view text, char at) {
   }
   parts.emplace_back(text.substr(from));
   return parts;
+}
+
+std::pair<std::string, std::string> split_model(const std::string& word) {
+  std::size_t colon = word.find(':');
+  std::error_code fault;
+  if (colon == std::string::npos || colon == 0 || word.find('/') < colon || std::filesystem::exists(word, fault))
+    return {"", word};
+  for (std::size_t next = word.find(':', colon + 1); next != std::string::npos; next = word.find(':', next + 1)) {
+    const std::string_view option = std::string_view(word).substr(colon + 1, next - colon - 1);
+    if (option.find('=') == std::string::npos || option.find('/') < option.find('=')) break;
+    colon = next;
+  }
+  return {word.substr(0, colon), word.substr(colon + 1)};
 }
 
 Result<BackendWord> parse_backend(const std::string& word) {

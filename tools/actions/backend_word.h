@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "onnxkit/result.h"
@@ -17,6 +18,9 @@ struct BackendWord {
 
 /// NAME:OPTION=VALUE:... Error usage.
 Result<BackendWord> parse_backend(const std::string& word);
+
+/// BACKEND:FILE or BACKEND:OPTION=VALUE:...:FILE as backend and file; an existing file with a colon in its name is a file.
+std::pair<std::string, std::string> split_model(const std::string& word);
 
 /// What runs ONNX models when nobody names a backend: the reference and ONNX Runtime one model, the reference several.
 std::vector<std::string> usual_backends(std::size_t models);

@@ -108,18 +108,6 @@ Result<void> take(const char* option, const std::vector<std::string>& words,
 
 }  // namespace
 
-std::pair<std::string, std::string> split_model(const std::string& word) {
-  std::size_t colon = word.find(':');
-  std::error_code fault;
-  if (colon == std::string::npos || colon == 0 || word.find('/') < colon || fs::exists(word, fault)) return {"", word};
-  for (std::size_t next = word.find(':', colon + 1); next != std::string::npos; next = word.find(':', next + 1)) {
-    const std::string_view option = std::string_view(word).substr(colon + 1, next - colon - 1);
-    if (option.find('=') == std::string::npos || option.find('/') < option.find('=')) break;
-    colon = next;
-  }
-  return {word.substr(0, colon), word.substr(colon + 1)};
-}
-
 Result<void> check_model_word(const std::string& word) {
   const auto [backend, path] = split_model(word);
   return backend.empty() && is_foreign(path) && format_of(path) != "onnx" ? no_backend(word) : Result<void>();

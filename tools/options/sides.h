@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <map>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "onnxkit/diff.h"
@@ -11,8 +10,6 @@
 
 namespace onnxkit::tools {
 
-/// BACKEND:FILE or BACKEND:OPTION=VALUE:...:FILE as backend and file; an existing file with a colon in its name is a file.
-std::pair<std::string, std::string> split_model(const std::string& word);
 /// Whether a model of another framework names what runs it; no file is opened. Error usage.
 Result<void> check_model_word(const std::string& word);
 

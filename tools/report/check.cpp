@@ -77,9 +77,6 @@ std::string check_json(std::span<const FileReport> reports, const CheckTotals& t
     Json findings = Json::array();
     if (report.unreadable) findings.push_back(diagnostic_json(*report.unreadable));
     for (const Diagnostic& finding : report.findings.diagnostics) findings.push_back(diagnostic_json(finding));
-    Json fixed = Json::array();
-    for (const Fix& fix : report.fixes)
-      fixed.push_back({{"code", fix.code}, {"place", location_json(fix.location)}, {"done", fix.done}});
     files.push_back({{"path", report.path},
                      {"readable", !report.unreadable},
                      {"errors", report.findings.errors},
@@ -88,7 +85,7 @@ std::string check_json(std::span<const FileReport> reports, const CheckTotals& t
                      {"suppressed", report.findings.suppressed},
                      {"not_shown", report.findings.dropped},
                      {"known", report.known.size()},
-                     {"fixed", std::move(fixed)},
+                     {"fixed", fixes_json(report.fixes)},
                      {"findings", std::move(findings)}});
   }
   return json_text({{"format", "onnxkit-check"},

@@ -70,6 +70,13 @@ nlohmann::ordered_json diagnostic_json(const Diagnostic& diagnostic) {
   return json;
 }
 
+nlohmann::ordered_json fixes_json(const std::vector<Fix>& fixes) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::array();
+  for (const Fix& fix : fixes)
+    json.push_back({{"code", fix.code}, {"place", location_json(fix.location)}, {"done", fix.done}});
+  return json;
+}
+
 std::string error_json(std::string_view command, const Error& error, int exit_status) {
   nlohmann::ordered_json json = {{"format", "onnxkit-error"}, {"format_version", 1}, {"command", command}};
   if (!error.diagnostic.location.file.empty()) json["file"] = error.diagnostic.location.file;

@@ -24,6 +24,9 @@ nlohmann::ordered_json location_json(const Location& location);
 /// One finding for programs (docs/json/check.schema.json). Names are as in the file; bytes that are not UTF-8 become U+FFFD when printed.
 nlohmann::ordered_json diagnostic_json(const Diagnostic& diagnostic);
 
+/// What was fixed (docs/json/check.schema.json).
+nlohmann::ordered_json fixes_json(const std::vector<Fix>& fixes);
+
 /// Why a command gave no result (docs/json/error.schema.json).
 std::string error_json(std::string_view command, const Error& error, int exit_status);
 

@@ -1,0 +1,55 @@
+"""Models across backends, and what onnxkit knows."""
+
+import ctypes
+import json
+
+from ._library import Stop, call, options_text, report_of, text_bytes
+from ._values import to_values
+from .model import Model
+from .reports import DiffReport
+
+
+def diff(models, backends=None, *, inputs=None, files=None, samples=None, dims=None, seed=None, rtol=None, atol=None,
+         tolerances=None, tasks=None, scores=None, names=None, layers=None, bisect=None, passes=None, repeat=None,
+         warmup=None, threads=None, memory_bytes=None, allow_outside_data=None, schemas=None, python=None,
+         worker_folders=None, trust_files=None, start_ms=None, load_ms=None, run_ms=None, worker_bytes=None):
+    """Runs models on backends and judges their outputs by the noise floor; the first side is what others are compared with.
+
+    models: a model, or several.
+    backends: the reference and ONNX Runtime for one model, the reference for several, unless given.
+    inputs: a set of values by name, or a list of sets; what they lack is made up, as are `samples` sets without any.
+    files: of other frameworks, with what runs them: ["torch:net.pt2"].
+    rtol, atol, tolerances: in place of the noise floor; tolerances by output, {"logits": {"rtol": 1e-3}}.
+    layers, bisect: also look for the first wrong node; passes: and for wrong passes of plans.
+
+    False when a side failed or an output deviates by more than rounding.
+    """
+    models = [models] if isinstance(models, Model) else list(models)
+    sets = [inputs] if isinstance(inputs, dict) else list(inputs or [])
+    values = [to_values(one) for one in sets]
+    options = options_text(
+        backends=[backends] if isinstance(backends, str) else backends, files=files, samples=samples, dims=dims,
+        seed=seed, rtol=rtol, atol=atol, tolerances=tolerances, tasks=tasks, scores=scores, names=names, layers=layers,
+        bisect=bisect, passes=passes, repeat=repeat, warmup=warmup, threads=threads, memory_bytes=memory_bytes,
+        allow_outside_data=allow_outside_data, schemas=schemas, python=python, worker_folders=worker_folders,
+        trust_files=trust_files, start_ms=start_ms, load_ms=load_ms, run_ms=run_ms, worker_bytes=worker_bytes)
+    handles = (ctypes.c_void_p * len(models))(*[model._handle.pointer for model in models])
+    given = (ctypes.c_void_p * len(values))(*[one.pointer for one in values])
+    slot = ctypes.c_void_p()
+    Stop().run(lambda stop: call("diff", handles, len(models), given, len(values), options, stop, ctypes.byref(slot)))
+    return DiffReport(json.loads(text_bytes(slot)))
+
+
+def backends(*, python=None, worker_folders=None, start_ms=None):
+    """What can run models on this machine: a dictionary for each backend, those that are not there with the reason."""
+    options = options_text(python=python, worker_folders=worker_folders, start_ms=start_ms)
+    return report_of("backends", options)["backends"]
+
+
+def operators(*names, domain=None, targets=None, schemas=None):
+    """Operators with their versions and what each changed (docs/json/ops.schema.json): those named, else all.
+
+    targets: also tell which runtime and framework supports which version.
+    """
+    options = options_text(names=list(names), domain=domain, targets=targets, schemas=schemas)
+    return report_of("ops", options)["operators"]
