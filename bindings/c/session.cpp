@@ -3,9 +3,11 @@
 #include "bindings/c/handles.h"
 #include "bindings/c/option_reader.h"
 #include "onnxkit/dims.h"
+#include "onnxkit/plan.h"
 #include "onnxkit/run.h"
 #include "tools/actions/backend_word.h"
 #include "tools/report/diagnostics.h"
+#include "tools/report/inspect/inspect.h"
 
 namespace onnxkit::c {
 namespace {
@@ -72,26 +74,64 @@ std::vector<NamedValue> with_values(std::vector<RunInput> inputs) {
   return values;
 }
 
+/// Of inputs that are made up, but for their sizes.
+void read_input_options(OptionReader& options, RunOptions& run) {
+  options.read("seed", run.seed);
+  options.read("memory_bytes", run.limits.memory_bytes);
+  options.read("time_ms", run.limits.time_ms);
+}
+
+/// The model with what is said of its inputs; sizes of named dimensions go into `run`.
+Result<Model> sized_model(const Model& model, const DimSettings& dims, RunOptions& run) {
+  Model sized = model;
+  auto left = declare_dims(sized, dims, DeclaredSizes::keep);
+  if (!left) return left.error();
+  run.dims = *std::move(left);
+  return sized;
+}
+
 Result<std::vector<NamedValue>> made_inputs(const Model& model, const onnxkit_values* given, const char* text,
                                             const onnxkit_stop* stop) {
   auto options = OptionReader::parse(text);
   if (!options) return options.error();
   RunOptions run;
-  options->read("seed", run.seed);
-  options->read("memory_bytes", run.limits.memory_bytes);
-  options->read("time_ms", run.limits.time_ms);
+  read_input_options(*options, run);
   const DimSettings dims = dims_of(*options);
   auto context = context_of(*options);
   if (!context) return context.error();
   run.context = *std::move(context);
   run.stop = token_of(stop);
-  Model sized = model;
-  auto left = declare_dims(sized, dims, DeclaredSizes::keep);
-  if (!left) return left.error();
-  run.dims = *std::move(left);
-  auto completed = complete_inputs(sized, given ? given->list : std::vector<NamedValue>(), run);
+  auto sized = sized_model(model, dims, run);
+  if (!sized) return sized.error();
+  auto completed = complete_inputs(*sized, given ? given->list : std::vector<NamedValue>(), run);
   if (!completed) return completed.error();
   return with_values(std::move(completed->inputs));
+}
+
+Result<std::string> planned(const Model& model, const onnxkit_values* inputs, const char* text,
+                            const onnxkit_stop* stop) {
+  auto options = OptionReader::parse(text);
+  if (!options) return options.error();
+  RunOptions run;
+  std::string word = "cpu";
+  options->read("backend", word);
+  options->read("threads", run.limits.threads);
+  options->read("allow_outside_data", run.allow_outside_data);
+  read_input_options(*options, run);
+  const DimSettings dims = dims_of(*options);
+  auto context = worker_context_of(*options);
+  if (!context) return context.error();
+  auto backend = tools::parse_backend(word);
+  if (!backend) return backend.error();
+  run.backend = std::move(backend->name);
+  run.backend_options = std::move(backend->options);
+  run.context = *std::move(context);
+  run.stop = token_of(stop);
+  auto sized = sized_model(model, dims, run);
+  if (!sized) return sized.error();
+  const auto summary = summarize_plan(*sized, inputs ? inputs->list : std::vector<NamedValue>(), run);
+  if (!summary) return summary.error();
+  return tools::plan_json(model.path().string(), *summary);
 }
 
 }  // namespace
@@ -150,6 +190,17 @@ onnxkit_error* onnxkit_make_inputs(const onnxkit_model* model, const onnxkit_val
     auto made = made_inputs(model->model, given, options, stop);
     if (!made) return made.error();
     *inputs = new onnxkit_values{*std::move(made)};
+    return {};
+  });
+}
+
+onnxkit_error* onnxkit_plan(const onnxkit_model* model, const onnxkit_values* inputs, const char* options,
+                            const onnxkit_stop* stop, onnxkit_text** report) {
+  return guarded([&]() -> Result<void> {
+    if (auto there = needs(model, "model"); !there) return there;
+    auto text = planned(model->model, inputs, options, stop);
+    if (!text) return text.error();
+    set(report, *std::move(text));
     return {};
   });
 }

@@ -19,6 +19,18 @@ run(${CMAKE_COMMAND} -S ${consumer} -B ${work}/consumer -G ${generator} -D CMAKE
 run(${CMAKE_COMMAND} --build ${work}/consumer)
 run(${work}/consumer/consumer ${model})
 
+# The C interface, by the compiler of the same family, as its sanitizers have one runtime.
+if(compiler MATCHES "clang")
+  string(REPLACE "clang++" "clang" c_compiler ${compiler})
+else()
+  string(REPLACE "g++" "gcc" c_compiler ${compiler})
+  string(REGEX REPLACE "c\\+\\+$" "cc" c_compiler ${c_compiler})
+endif()
+run(${CMAKE_COMMAND} -S ${c_consumer} -B ${work}/c_consumer -G ${generator} -D CMAKE_C_COMPILER=${c_compiler}
+  -D CMAKE_C_FLAGS=${flags} -D CMAKE_PREFIX_PATH=${prefix} -D CMAKE_BUILD_TYPE=Debug)
+run(${CMAKE_COMMAND} --build ${work}/c_consumer)
+run(${work}/c_consumer/c_consumer ${model})
+
 find_program(pkg_config pkg-config REQUIRED)
 file(GLOB_RECURSE pc ${prefix}/*/onnxkit.pc)
 cmake_path(GET pc PARENT_PATH pc_folder)
@@ -29,6 +41,11 @@ cmake_path(GET pc_folder PARENT_PATH libraries)
 separate_arguments(flags UNIX_COMMAND "${flags}")
 run(${compiler} -std=c++20 ${flags} ${consumer}/main.cpp ${consumer}/self_diff.cpp -o ${work}/by_pkg_config ${options} -Wl,-rpath,${libraries})
 run(${work}/by_pkg_config ${model})
+execute_process(COMMAND ${CMAKE_COMMAND} -E env PKG_CONFIG_PATH=${pc_folder} ${pkg_config} --cflags --libs "onnxkit-c >= 0.1"
+  OUTPUT_VARIABLE options OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+separate_arguments(options UNIX_COMMAND "${options}")
+run(${c_compiler} -std=c99 ${flags} ${c_consumer}/main.c -o ${work}/c_by_pkg_config ${options} -Wl,-rpath,${libraries})
+run(${work}/c_by_pkg_config ${model})
 
 run(${prefix}/bin/onnxkit check ${model})
 execute_process(COMMAND ${prefix}/bin/onnxkit backends OUTPUT_VARIABLE listed COMMAND_ERROR_IS_FATAL ANY)
@@ -53,7 +70,7 @@ if(NOT EXISTS ${libraries}/libonnxkit.so.0.1)
   message(FATAL_ERROR "no libonnxkit.so.0.1 in ${libraries}")
 endif()
 foreach(file IN ITEMS share/doc/onnxkit/LICENSE share/doc/onnxkit/ABI.md share/onnxkit/json/check.schema.json share/onnxkit/codes/shape-mismatch.md
-    include/onnxkit/onnxkit.h)
+    include/onnxkit/onnxkit.h include/onnxkit/c_api.h)
   if(NOT EXISTS ${prefix}/${file})
     message(FATAL_ERROR "${file} is not installed")
   endif()

@@ -4,6 +4,8 @@ import ctypes
 import json
 import os
 import pathlib
+import signal
+import sys
 import threading
 from ctypes import POINTER, c_char_p, c_int, c_int32, c_int64, c_size_t, c_void_p
 
@@ -81,6 +83,7 @@ _FUNCTIONS = {
     "session_run": (c_void_p, [c_void_p, c_void_p, c_char_p, c_void_p, POINTER(c_void_p)]),
     "session_free": (None, [c_void_p]),
     "make_inputs": (c_void_p, [c_void_p, c_void_p, c_char_p, c_void_p, POINTER(c_void_p)]),
+    "plan": (c_void_p, [c_void_p, c_void_p, c_char_p, c_void_p, POINTER(c_void_p)]),
     "diff": (c_void_p, [
         POINTER(c_void_p), c_size_t,
         POINTER(c_void_p), c_size_t, c_char_p, c_void_p, POINTER(c_void_p)
@@ -169,38 +172,60 @@ def report_of(name, *arguments):
 
 
 def options_text(**options):
-    """Options as JSON; those that are None are left out."""
-    return json.dumps({name: value for name, value in options.items() if value is not None}, default=os.fspath).encode()
+    """Options as JSON; those that are None are left out. None where nothing is left."""
+    given = {name: value for name, value in options.items() if value is not None}
+    return json.dumps(given, default=os.fspath).encode() if given else None
 
 
-class Stop:
-    """Lets Ctrl-C end a call: the call runs in a thread of its own, and the interpreter goes on to look for signals."""
+def worker_options(**options):
+    """Options with those of runtimes in processes of their own, which run in this interpreter's environment unless `python` names another."""
+    python = options.pop("python", None) or os.environ.get("ONNXKIT_PYTHON") or sys.executable
+    return options_text(python=python, **options)
+
+
+class _Interrupts:
+    """Hears of Ctrl-C while the main thread is inside the library, where Python's own handler waits for the call to end."""
 
     def __init__(self):
-        self._handle = Handle(function("stop_new")(), "stop")
+        self.process = os.getpid()
+        self._heard, self._told = os.pipe()
+        os.set_blocking(self._told, False)
+        self._lock = threading.Lock()
+        self._stop = None  # of the call that runs
+        self._former = -1  # who was told of signals before
+        threading.Thread(target=self._listen, name="onnxkit interrupts", daemon=True).start()
 
-    def run(self, work):
-        """`work(stop)`, where stop is for the call; in another thread than the main one it is called as it is."""
-        if threading.current_thread() is not threading.main_thread():
-            return work(self._handle.pointer)
-        result = []
+    def _listen(self):
+        while True:
+            signals = os.read(self._heard, 64)
+            with self._lock:
+                if self._former >= 0:
+                    os.write(self._former, signals)
+                if self._stop is not None and signal.SIGINT in signals:
+                    function("stop_request")(self._stop.pointer)
 
-        def worked():
-            try:
-                result.append((work(self._handle.pointer), None))
-            except BaseException as fault:  # raised again in the caller's thread
-                result.append((None, fault))
-
-        thread = threading.Thread(target=worked, name="onnxkit")
-        thread.start()
+    def call(self, work):
+        """`work(stop)`, in the main thread."""
+        stop = Handle(function("stop_new")(), "stop")
+        former = signal.set_wakeup_fd(self._told, warn_on_full_buffer=False)
+        with self._lock:
+            self._stop, self._former = stop, former
         try:
-            while thread.is_alive():
-                thread.join(0.1)
-        except BaseException:
-            function("stop_request")(self._handle.pointer)
-            thread.join()
-            raise
-        value, fault = result[0]
-        if fault is not None:
-            raise fault
-        return value
+            return work(stop.pointer)
+        finally:
+            signal.set_wakeup_fd(former)
+            with self._lock:
+                self._stop, self._former = None, -1
+
+
+_interrupts = None
+
+
+def interruptible(work):
+    """`work(stop)`, which Ctrl-C ends. Signals reach the main thread only: elsewhere there is nothing to stop it."""
+    global _interrupts
+    if threading.current_thread() is not threading.main_thread():
+        return work(None)
+    if _interrupts is None or _interrupts.process != os.getpid():  # a forked process has the pipe and no thread
+        _interrupts = _Interrupts()
+    return _interrupts.call(work)

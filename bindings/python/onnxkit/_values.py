@@ -50,14 +50,12 @@ def type_named(name):
 
 
 def _packed(array, bits):
-    planes = numpy.unpackbits(array.reshape(-1).view(numpy.uint8)[:, None], axis=1, bitorder="little")[:, :bits]
+    planes = numpy.unpackbits(array.reshape(-1, 1).view(numpy.uint8), axis=1, bitorder="little")[:, :bits]
     return numpy.packbits(planes.reshape(-1), bitorder="little").tobytes()
 
 
 def _unpacked(data, bits, count, dtype):
     planes = numpy.unpackbits(numpy.frombuffer(data, numpy.uint8), bitorder="little")[:count * bits].reshape(count, bits)
-    if dtype.name.startswith("int"):  # the highest bit is the sign, which fills the byte
-        planes = numpy.concatenate([planes, numpy.repeat(planes[:, -1:], 8 - bits, axis=1)], axis=1)
     return numpy.packbits(planes, axis=1, bitorder="little").reshape(-1).view(dtype)
 
 
@@ -75,7 +73,7 @@ def _tensor(array):
     number = _NUMBERS.get(array.dtype.name)
     if number is None:
         raise TypeError(f"ONNX has no element type for numpy's {array.dtype}")
-    array = numpy.ascontiguousarray(array, array.dtype.newbyteorder("<") if number in _NUMPY else None)
+    array = numpy.asarray(array, array.dtype.newbyteorder("<") if number in _NUMPY else None, order="C")
     if number in _PACKED_BITS:
         data = _packed(array, _PACKED_BITS[number])
         pointer, size = ctypes.cast(ctypes.c_char_p(data), ctypes.c_void_p), len(data)
@@ -87,7 +85,7 @@ def _tensor(array):
     return taken(slot, "value")
 
 
-def _sequence(items, kind, dtype):
+def _sequence(items, dtype):
     handles = [to_value(item, dtype=dtype) for item in items]
     slot = ctypes.c_void_p()
     call("value_sequence", (ctypes.c_void_p * len(handles))(*[item.pointer for item in handles]), len(handles), 0,
@@ -124,7 +122,7 @@ def to_value(value, kind=None, dtype=None):
     if isinstance(value, dict):
         return _map(value)
     if kind == "sequence" or (kind is None and _is_sequence(value)):
-        return _sequence(value, kind, dtype)
+        return _sequence(value, dtype)
     if hasattr(value, "detach"):  # a tensor of PyTorch that may need gradients or lie on a device
         value = value.detach().cpu()
     has_type = hasattr(value, "__array__")
@@ -146,11 +144,12 @@ def _from_tensor(value):
     dims = function("value_dims")(value)[:rank] if rank else []
     if number == _STRING:
         return _from_strings(value, dims)
-    dtype = numpy_type(number)
-    data = ctypes.string_at(function("value_bytes")(value), function("value_size")(value))
+    array = numpy.empty(dims, numpy_type(number))
+    data, size = function("value_bytes")(value), function("value_size")(value)
     if number in _PACKED_BITS:
-        return _unpacked(data, _PACKED_BITS[number], int(numpy.prod(dims, dtype=numpy.int64)), dtype).reshape(dims)
-    return numpy.frombuffer(bytearray(data), dtype).reshape(dims)
+        return _unpacked(ctypes.string_at(data, size), _PACKED_BITS[number], array.size, array.dtype).reshape(dims)
+    ctypes.memmove(array.ctypes.data, data, size)
+    return array
 
 
 def from_value(handle):

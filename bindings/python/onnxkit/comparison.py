@@ -3,7 +3,7 @@
 import ctypes
 import json
 
-from ._library import Stop, call, options_text, report_of, text_bytes
+from ._library import call, interruptible, options_text, report_of, text_bytes, worker_options
 from ._values import to_values
 from .model import Model
 from .reports import DiffReport
@@ -27,7 +27,7 @@ def diff(models, backends=None, *, inputs=None, files=None, samples=None, dims=N
     models = [models] if isinstance(models, Model) else list(models)
     sets = [inputs] if isinstance(inputs, dict) else list(inputs or [])
     values = [to_values(one) for one in sets]
-    options = options_text(
+    options = worker_options(
         backends=[backends] if isinstance(backends, str) else backends, files=files, samples=samples, dims=dims,
         seed=seed, rtol=rtol, atol=atol, tolerances=tolerances, tasks=tasks, scores=scores, names=names, layers=layers,
         bisect=bisect, passes=passes, repeat=repeat, warmup=warmup, threads=threads, memory_bytes=memory_bytes,
@@ -36,13 +36,13 @@ def diff(models, backends=None, *, inputs=None, files=None, samples=None, dims=N
     handles = (ctypes.c_void_p * len(models))(*[model._handle.pointer for model in models])
     given = (ctypes.c_void_p * len(values))(*[one.pointer for one in values])
     slot = ctypes.c_void_p()
-    Stop().run(lambda stop: call("diff", handles, len(models), given, len(values), options, stop, ctypes.byref(slot)))
+    interruptible(lambda stop: call("diff", handles, len(models), given, len(values), options, stop, ctypes.byref(slot)))
     return DiffReport(json.loads(text_bytes(slot)))
 
 
 def backends(*, python=None, worker_folders=None, start_ms=None):
     """What can run models on this machine: a dictionary for each backend, those that are not there with the reason."""
-    options = options_text(python=python, worker_folders=worker_folders, start_ms=start_ms)
+    options = worker_options(python=python, worker_folders=worker_folders, start_ms=start_ms)
     return report_of("backends", options)["backends"]
 
 

@@ -4,7 +4,7 @@ import ctypes
 import json
 import os
 
-from ._library import Handle, Stop, call, function, options_text, report_of, taken, text_bytes
+from ._library import Handle, call, function, interruptible, options_text, report_of, taken, text_bytes, worker_options
 from ._values import from_values, to_values
 from .errors import ConversionRefused, Error, InputError
 from .reports import CheckReport, Finding, InferReport
@@ -184,10 +184,10 @@ class Model:
         """
         return Session(
             self._handle.pointer,
-            options_text(backend=backend, threads=threads, memory_bytes=memory_bytes, time_ms=time_ms,
-                         iterations=iterations, unrounded=unrounded, allow_outside_data=allow_outside_data,
-                         schemas=schemas, python=python, worker_folders=worker_folders, trust_files=trust_files,
-                         start_ms=start_ms, load_ms=load_ms, run_ms=run_ms, worker_bytes=worker_bytes))
+            worker_options(backend=backend, threads=threads, memory_bytes=memory_bytes, time_ms=time_ms,
+                           iterations=iterations, unrounded=unrounded, allow_outside_data=allow_outside_data,
+                           schemas=schemas, python=python, worker_folders=worker_folders, trust_files=trust_files,
+                           start_ms=start_ms, load_ms=load_ms, run_ms=run_ms, worker_bytes=worker_bytes))
 
     def run(self, inputs=None, outputs=None, *, backend="reference", seed=None, **options):
         """The outputs of one run, by name. Inputs that are not given are made up to fit the graph, from `seed`. Options are those of `session`."""
@@ -199,5 +199,16 @@ class Model:
         values = to_values(given or {})
         options = options_text(dims=dims, seed=seed, memory_bytes=memory_bytes, time_ms=time_ms, schemas=schemas)
         slot = ctypes.c_void_p()
-        Stop().run(lambda stop: call("make_inputs", self._handle.pointer, values.pointer, options, stop, ctypes.byref(slot)))
+        interruptible(lambda stop: call("make_inputs", self._handle.pointer, values.pointer, options, stop, ctypes.byref(slot)))
         return from_values(taken(slot, "values"))
+
+    def plan(self, backend="cpu", *, inputs=None, dims=None, seed=None, threads=None, memory_bytes=None, time_ms=None,
+             allow_outside_data=None, schemas=None, python=None):
+        """What a backend that compiles plans makes of the model for inputs of these sizes, as a dictionary (docs/json/plan.schema.json)."""
+        values = to_values(inputs or {})
+        options = worker_options(backend=backend, dims=dims, seed=seed, threads=threads, memory_bytes=memory_bytes,
+                                 time_ms=time_ms, allow_outside_data=allow_outside_data, schemas=schemas, python=python)
+        slot = ctypes.c_void_p()
+        interruptible(
+            lambda stop: call("plan", self._handle.pointer, values.pointer, options, stop, ctypes.byref(slot)))
+        return json.loads(text_bytes(slot))

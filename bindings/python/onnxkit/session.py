@@ -4,7 +4,7 @@ import ctypes
 import dataclasses
 import threading
 
-from ._library import Stop, call, options_text, report_of, taken
+from ._library import call, interruptible, options_text, report_of, taken
 from ._values import from_values, to_values
 
 
@@ -33,11 +33,12 @@ class Session:
 
     def __init__(self, model, options):
         slot = ctypes.c_void_p()
-        Stop().run(lambda stop: call("session_open", model, options, stop, ctypes.byref(slot)))
+        interruptible(lambda stop: call("session_open", model, options, stop, ctypes.byref(slot)))
         self._handle = taken(slot, "session")
         self._lock = threading.Lock()
         described = report_of("session_describe", self._handle.pointer)
         self.inputs = [Port.of(port) for port in described["inputs"]]
+        self._ports = {port.name: port for port in self.inputs}
         self.outputs = [Port.of(port) for port in described["outputs"]]
         self.warnings = described["warnings"]  #: what the runtime said when it loaded the model
 
@@ -48,10 +49,10 @@ class Session:
         outputs: names of those wanted, in this order; all unless given.
         seed: of random operators without one of their own.
         """
-        values = to_values(inputs, {port.name: port for port in self.inputs})
+        values = to_values(inputs, self._ports)
         options = options_text(outputs=outputs and list(outputs), seed=seed)
         slot = ctypes.c_void_p()
         with self._lock:
-            Stop().run(
+            interruptible(
                 lambda stop: call("session_run", self._handle.pointer, values.pointer, options, stop, ctypes.byref(slot)))
         return from_values(taken(slot, "values"))

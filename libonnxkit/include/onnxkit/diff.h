@@ -261,7 +261,7 @@ struct BackendQuery {
   std::vector<std::string> names = {};  ///< those asked; empty: all
 };
 
-/// The reference and every worker, or those of the query's names, each asked what is there; in parallel, sorted by name with the reference first.
+/// All backends, or those of the query's names, each asked what is there, in parallel: those in this process, then the workers, both sorted by name.
 ONNXKIT_API std::vector<BackendInfo> backends(const BackendQuery& query);
 
 /// Whether there is such a backend, and whether it takes these options: it is started for that where there are any, and one that cannot be started is

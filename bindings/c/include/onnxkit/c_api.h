@@ -229,6 +229,13 @@ ONNXKIT_C_API onnxkit_error* onnxkit_make_inputs(const onnxkit_model* model, con
                                                  onnxkit_values** inputs);
 
 /*
+ * What a backend makes of a model for inputs of these sizes (docs/json/plan.schema.json); `inputs` may be NULL or lack some. Options: "backend" ("cpu" unless
+ * given), "dims", "seed", "threads", "memory_bytes", "time_ms", "allow_outside_data", "schemas", and those of workers.
+ */
+ONNXKIT_C_API onnxkit_error* onnxkit_plan(const onnxkit_model* model, const onnxkit_values* inputs, const char* options,
+                                          const onnxkit_stop* stop, onnxkit_text** report);
+
+/*
  * Runs models on backends and judges their outputs by the noise floor: each of `models` on each of "backends" (the reference and ONNX Runtime for one model, the
  * reference for several, unless given), and files of other frameworks, "files": ["torch:net.pt2"]. The first side is what others are compared with. `sets` are
  * sets of inputs, which may be incomplete; without any, "samples" (1 unless given) are made up. Further options: "dims", "seed", "rtol", "atol", "tolerances"
