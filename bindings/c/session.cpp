@@ -74,7 +74,7 @@ std::vector<NamedValue> with_values(std::vector<RunInput> inputs) {
   return values;
 }
 
-/// Of inputs that are made up, but for their sizes.
+/// Of generated inputs, but for sizes.
 void read_input_options(OptionReader& options, RunOptions& run) {
   options.read("seed", run.seed);
   options.read("memory_bytes", run.limits.memory_bytes);
@@ -183,8 +183,8 @@ onnxkit_error* onnxkit_session_run(onnxkit_session* session, const onnxkit_value
 
 void onnxkit_session_free(onnxkit_session* session) { delete session; }
 
-onnxkit_error* onnxkit_make_inputs(const onnxkit_model* model, const onnxkit_values* given, const char* options,
-                                   const onnxkit_stop* stop, onnxkit_values** inputs) {
+onnxkit_error* onnxkit_generate_inputs(const onnxkit_model* model, const onnxkit_values* given, const char* options,
+                                       const onnxkit_stop* stop, onnxkit_values** inputs) {
   return guarded([&]() -> Result<void> {
     if (auto there = needs(model, "model"); !there) return there;
     auto made = made_inputs(model->model, given, options, stop);

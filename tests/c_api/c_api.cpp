@@ -263,10 +263,10 @@ TEST_CASE("c: tensors whose bytes do not fit are refused") {
   CHECK(made == nullptr);
 }
 
-TEST_CASE("c: inputs are made up, plans told, backends compared") {
+TEST_CASE("c: inputs are generated, plans told, backends compared") {
   const auto model = model_of(scaled);
   onnxkit_values* inputs = nullptr;
-  REQUIRE(code_of(onnxkit_make_inputs(model.get(), nullptr, R"({"dims": {"N": 5}})", nullptr, &inputs)).empty());
+  REQUIRE(code_of(onnxkit_generate_inputs(model.get(), nullptr, R"({"dims": {"N": 5}})", nullptr, &inputs)).empty());
   const Handle<onnxkit_values> owned(inputs);
   CHECK(numbers_of(*inputs, 0).size() == 5);
   onnxkit_text* report = nullptr;

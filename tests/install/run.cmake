@@ -20,14 +20,18 @@ run(${CMAKE_COMMAND} --build ${work}/consumer)
 run(${work}/consumer/consumer ${model})
 
 # The C interface, by the compiler of the same family, as its sanitizers have one runtime.
+set(c_link_flags "")
 if(compiler MATCHES "clang")
   string(REPLACE "clang++" "clang" c_compiler ${compiler})
+  if(sanitize)
+    set(c_link_flags "-fsanitize-link-c++-runtime -lstdc++")
+  endif()
 else()
   string(REPLACE "g++" "gcc" c_compiler ${compiler})
   string(REGEX REPLACE "c\\+\\+$" "cc" c_compiler ${c_compiler})
 endif()
 run(${CMAKE_COMMAND} -S ${c_consumer} -B ${work}/c_consumer -G ${generator} -D CMAKE_C_COMPILER=${c_compiler}
-  -D CMAKE_C_FLAGS=${flags} -D CMAKE_PREFIX_PATH=${prefix} -D CMAKE_BUILD_TYPE=Debug)
+  -D CMAKE_C_FLAGS=${flags} -D CMAKE_EXE_LINKER_FLAGS=${c_link_flags} -D CMAKE_PREFIX_PATH=${prefix} -D CMAKE_BUILD_TYPE=Debug)
 run(${CMAKE_COMMAND} --build ${work}/c_consumer)
 run(${work}/c_consumer/c_consumer ${model})
 
@@ -44,7 +48,8 @@ run(${work}/by_pkg_config ${model})
 execute_process(COMMAND ${CMAKE_COMMAND} -E env PKG_CONFIG_PATH=${pc_folder} ${pkg_config} --cflags --libs "onnxkit-c >= 0.1"
   OUTPUT_VARIABLE options OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
 separate_arguments(options UNIX_COMMAND "${options}")
-run(${c_compiler} -std=c99 ${flags} ${c_consumer}/main.c -o ${work}/c_by_pkg_config ${options} -Wl,-rpath,${libraries})
+separate_arguments(c_link_flags UNIX_COMMAND "${c_link_flags}")
+run(${c_compiler} -std=c99 ${flags} ${c_consumer}/main.c -o ${work}/c_by_pkg_config ${options} ${c_link_flags} -Wl,-rpath,${libraries})
 run(${work}/c_by_pkg_config ${model})
 
 run(${prefix}/bin/onnxkit check ${model})

@@ -126,9 +126,9 @@ class Sessions(unittest.TestCase):
         self.assertLess(time.monotonic() - start, 30)
 
     def test_made_up_inputs_fit(self):
-        made = model(SCALED).make_inputs(dims={"N": 5}, seed=3)
+        made = model(SCALED).generate_inputs(dims={"N": 5}, seed=3)
         self.assertEqual((5,), made["x"].shape)
-        self.assertEqual(made["x"].tolist(), model(SCALED).make_inputs(dims={"N": 5}, seed=3)["x"].tolist())
+        self.assertEqual(made["x"].tolist(), model(SCALED).generate_inputs(dims={"N": 5}, seed=3)["x"].tolist())
         self.assertEqual((5,), model(SCALED).run({"x": made["x"]}, backend="cpu")["y"].shape)
 
     def test_plans_are_told(self):
@@ -144,7 +144,7 @@ class Comparing(unittest.TestCase):
         self.assertTrue(report)
         self.assertIn(report.verdict, ("identical", "rounding"))
         self.assertIn("nothing to worry about", str(report))
-        report = onnxkit.diff([original, original.convert_opset(21)], inputs=original.make_inputs())
+        report = onnxkit.diff([original, original.convert_opset(21)], inputs=original.generate_inputs())
         self.assertEqual("identical", report.verdict)
 
     def test_a_difference_is_a_finding(self):

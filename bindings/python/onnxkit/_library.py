@@ -82,7 +82,7 @@ _FUNCTIONS = {
     "session_describe": (c_void_p, [c_void_p, POINTER(c_void_p)]),
     "session_run": (c_void_p, [c_void_p, c_void_p, c_char_p, c_void_p, POINTER(c_void_p)]),
     "session_free": (None, [c_void_p]),
-    "make_inputs": (c_void_p, [c_void_p, c_void_p, c_char_p, c_void_p, POINTER(c_void_p)]),
+    "generate_inputs": (c_void_p, [c_void_p, c_void_p, c_char_p, c_void_p, POINTER(c_void_p)]),
     "plan": (c_void_p, [c_void_p, c_void_p, c_char_p, c_void_p, POINTER(c_void_p)]),
     "diff": (c_void_p, [
         POINTER(c_void_p), c_size_t,

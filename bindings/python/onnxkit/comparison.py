@@ -17,7 +17,7 @@ def diff(models, backends=None, *, inputs=None, files=None, samples=None, dims=N
 
     models: a model, or several.
     backends: the reference and ONNX Runtime for one model, the reference for several, unless given.
-    inputs: a set of values by name, or a list of sets; what they lack is made up, as are `samples` sets without any.
+    inputs: a set of values by name, or a list of sets; what they lack is generated, as are `samples` sets without any.
     files: of other frameworks, with what runs them: ["torch:net.pt2"].
     rtol, atol, tolerances: in place of the noise floor; tolerances by output, {"logits": {"rtol": 1e-3}}.
     layers, bisect: also look for the first wrong node; passes: and for wrong passes of plans.

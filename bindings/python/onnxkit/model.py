@@ -190,16 +190,16 @@ class Model:
                            start_ms=start_ms, load_ms=load_ms, run_ms=run_ms, worker_bytes=worker_bytes))
 
     def run(self, inputs=None, outputs=None, *, backend="reference", seed=None, **options):
-        """The outputs of one run, by name. Inputs that are not given are made up to fit the graph, from `seed`. Options are those of `session`."""
-        given = self.make_inputs(inputs, seed=seed)
+        """The outputs of one run, by name. Inputs that are not given are generated to fit the graph, from `seed`. Options are those of `session`."""
+        given = self.generate_inputs(inputs, seed=seed)
         return self.session(backend, **options).run(given, outputs, seed=seed)
 
-    def make_inputs(self, given=None, *, dims=None, seed=None, memory_bytes=None, time_ms=None, schemas=None):
-        """A value for each input that needs one: what is given, else made up to fit the graph. Sizes of open dimensions are `dims`."""
+    def generate_inputs(self, given=None, *, dims=None, seed=None, memory_bytes=None, time_ms=None, schemas=None):
+        """A value for each input that needs one: what is given, else generated to fit the graph. Sizes of open dimensions are `dims`."""
         values = to_values(given or {})
         options = options_text(dims=dims, seed=seed, memory_bytes=memory_bytes, time_ms=time_ms, schemas=schemas)
         slot = ctypes.c_void_p()
-        interruptible(lambda stop: call("make_inputs", self._handle.pointer, values.pointer, options, stop, ctypes.byref(slot)))
+        interruptible(lambda stop: call("generate_inputs", self._handle.pointer, values.pointer, options, stop, ctypes.byref(slot)))
         return from_values(taken(slot, "values"))
 
     def plan(self, backend="cpu", *, inputs=None, dims=None, seed=None, threads=None, memory_bytes=None, time_ms=None,

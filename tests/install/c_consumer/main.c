@@ -1,4 +1,4 @@
-/* Checks a model, runs it on the backend cpu with inputs that are made up, and tells the sizes of its outputs: the example of docs/c-api.md. */
+/* Checks a model, runs it on the backend cpu with generated inputs, and tells the sizes of its outputs: the example of docs/c-api.md. */
 #include <stdio.h>
 
 #include "onnxkit/c_api.h"
@@ -30,7 +30,7 @@ static int use(const onnxkit_model* model) {
   onnxkit_text_free(report);
 
   onnxkit_values* inputs = NULL;
-  error = onnxkit_make_inputs(model, NULL, NULL, NULL, &inputs);
+  error = onnxkit_generate_inputs(model, NULL, NULL, NULL, &inputs);
   if (error) return failed(error);
   onnxkit_session* session = NULL;
   error = onnxkit_session_open(model, "{\"backend\": \"cpu\", \"threads\": 1}", NULL, &session);

@@ -221,12 +221,12 @@ ONNXKIT_C_API onnxkit_error* onnxkit_session_run(onnxkit_session* session, const
 ONNXKIT_C_API void onnxkit_session_free(onnxkit_session* session);
 
 /*
- * A value for each input that needs one: what is given, else made up to fit the graph. `given` may be NULL. Options: "dims", "seed", "memory_bytes", "time_ms",
+ * A value for each input that needs one: what is given, else generated to fit the graph. `given` may be NULL. Options: "dims", "seed", "memory_bytes", "time_ms",
  * "schemas".
  */
-ONNXKIT_C_API onnxkit_error* onnxkit_make_inputs(const onnxkit_model* model, const onnxkit_values* given,
-                                                 const char* options, const onnxkit_stop* stop,
-                                                 onnxkit_values** inputs);
+ONNXKIT_C_API onnxkit_error* onnxkit_generate_inputs(const onnxkit_model* model, const onnxkit_values* given,
+                                                     const char* options, const onnxkit_stop* stop,
+                                                     onnxkit_values** inputs);
 
 /*
  * What a backend makes of a model for inputs of these sizes (docs/json/plan.schema.json); `inputs` may be NULL or lack some. Options: "backend" ("cpu" unless
@@ -238,7 +238,7 @@ ONNXKIT_C_API onnxkit_error* onnxkit_plan(const onnxkit_model* model, const onnx
 /*
  * Runs models on backends and judges their outputs by the noise floor: each of `models` on each of "backends" (the reference and ONNX Runtime for one model, the
  * reference for several, unless given), and files of other frameworks, "files": ["torch:net.pt2"]. The first side is what others are compared with. `sets` are
- * sets of inputs, which may be incomplete; without any, "samples" (1 unless given) are made up. Further options: "dims", "seed", "rtol", "atol", "tolerances"
+ * sets of inputs, which may be incomplete; without any, "samples" (1 unless given) are generated. Further options: "dims", "seed", "rtol", "atol", "tolerances"
  * ({"output": {"rtol", "atol"}}), "tasks", "scores", "names", "layers", "bisect", "passes" (as `diff --self`), "repeat", "warmup", "threads", "memory_bytes",
  * "schemas", "allow_outside_data", and those of workers. The report is that of `onnxkit diff`.
  */
