@@ -23,7 +23,8 @@ using Words = std::vector<std::string>;
 
 Words command_names(CLI::App& app) {
   Words names;
-  for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
+  for (const CLI::App* command : app.get_subcommands({}))
+    if (!command->get_group().empty()) names.push_back(command->get_name());
   return names;
 }
 
@@ -64,8 +65,8 @@ std::string describe_missing_command(CLI::App& app, const Words& words) {
       return option + " must follow its command: onnxkit " + (owners.size() == 1 ? owners.front() : "COMMAND") + " " +
              option;
   }
+  if (at == words.size() || find_command(app, words[at]) != nullptr) return {};
   const Words names = command_names(app);
-  if (at == words.size() || std::find(names.begin(), names.end(), words[at]) != names.end()) return {};
   return "unknown command " + quote(words[at]) + did_you_mean(words[at], names);
 }
 
@@ -139,6 +140,11 @@ Outcome usage_error(const CLI::App& command, std::string_view message) {
   return Outcome::usage;
 }
 
+CLI::App* find_command(CLI::App& app, const std::string& name) {
+  const auto found = app.get_subcommands([&name](const CLI::App* command) { return command->get_name() == name; });
+  return found.empty() ? nullptr : found.front();
+}
+
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates) {
   const std::vector<std::string_view> views(candidates.begin(), candidates.end());
   const std::string_view close = nearest(word, views);
@@ -148,8 +154,8 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string>& 
 Outcome parse_and_run(CLI::App& app, const CommandList& commands, int argc, const char* const* argv) {
   app.require_subcommand(1);
   for (const CommandList::Entry& entry : commands.entries()) {
-    entry.command->group("Commands");
-    if (takes_options(*entry.command)) add_config(*entry.command);
+    entry.command->group(entry.is_hidden ? "" : "Commands");
+    if (!entry.is_hidden && takes_options(*entry.command)) add_config(*entry.command);
   }
   const Words words(argv + std::min(argc, 1), argv + argc);
   if (words.empty()) {

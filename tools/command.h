@@ -43,6 +43,9 @@ Outcome usage_error(const CLI::App& command, std::string_view message);
 /// "; did you mean NEAREST?", or nothing when no candidate is close.
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates);
 
+/// Null where there is none of this name.
+CLI::App* find_command(CLI::App& app, const std::string& name);
+
 /// The subcommands, each added by the `register_<name>` function of its file in tools/commands.
 class CommandList {
  public:
@@ -50,10 +53,15 @@ class CommandList {
   CLI::App& app() { return app_; }
   /// `run` is called after parsing when `command` was chosen.
   void add(CLI::App* command, std::function<Outcome()> run) { commands_.push_back({command, std::move(run)}); }
+  /// One that scripts call, which the help does not show.
+  void add_hidden(CLI::App* command, std::function<Outcome()> run) {
+    commands_.push_back({command, std::move(run), true});
+  }
 
   struct Entry {
     CLI::App* command;
     std::function<Outcome()> run;
+    bool is_hidden = false;
   };
   const std::vector<Entry>& entries() const { return commands_; }
 

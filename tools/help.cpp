@@ -8,16 +8,12 @@
 #include <set>
 #include <vector>
 
+#include "tools/completion/value_words.h"
+
 namespace onnxkit::tools {
 namespace {
 
 constexpr std::size_t narrowest_help = 60, widest_help = 100;
-
-/// CLI11 appends the names of checks to that of the type: "N:INT in [1 - 64]".
-std::string type_of(const CLI::Option& option) {
-  const std::string type = option.get_type_name();
-  return type.substr(0, type.find(':'));
-}
 
 /// Sorted: the order of a set of pointers varies.
 std::string names_of(const CLI::Option& option, const std::set<CLI::Option*>& others) {

@@ -60,6 +60,13 @@ std::vector<BackendInfo> backends(const BackendQuery& query) {
   return found;
 }
 
+std::vector<std::string> backend_names(const Context& context) {
+  std::vector<std::string> names;
+  for (const exec::BackendEntry& entry : all_backends().entries(exec::settings_of(context.workers())))
+    if (entry.named) names.push_back(entry.name);
+  return names;
+}
+
 Result<void> check_backend(const std::string& name, const std::map<std::string, std::string>& options,
                            const Context& context) {
   const exec::BackendSettings settings = exec::settings_of(context.workers());

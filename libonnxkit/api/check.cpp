@@ -22,6 +22,8 @@ std::map<std::string, Error> unknown_dimensions(const Model& model, const std::m
   return ir::unknown_dimensions(model.ir(), sizes);
 }
 
+std::vector<std::string> target_names() { return running::target_names(); }
+
 std::vector<CodeExplanation> explain_codes() { return checker::explain_codes(); }
 
 }  // namespace onnxkit

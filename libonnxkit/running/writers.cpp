@@ -61,13 +61,7 @@ std::vector<Diagnostic> refusals_of(const ir::Model& model, const std::string& t
 Error with_written_targets(Error error) {
   Diagnostic& diagnostic = error.diagnostic;
   if (diagnostic.code != "unknown-target" || diagnostic.expected.empty()) return error;
-  const auto profiles = checker::target_names();
-  std::set<std::string, std::less<>> names(profiles.begin(), profiles.end());
-  for (const Format& format : formats::registry().formats()) {
-    if (is_target(format)) names.insert(format.name);
-    if (is_target(format) && !format.backend.empty()) names.insert(format.backend);
-  }
-  diagnostic.expected = fmt::format("{}", fmt::join(names, ", "));
+  diagnostic.expected = fmt::format("{}", fmt::join(target_names(), ", "));
   return error;
 }
 
@@ -150,6 +144,16 @@ std::vector<ForeignOp> foreign_operators(std::string_view name) {
 }
 
 }  // namespace
+
+std::vector<std::string> target_names() {
+  const auto profiles = checker::target_names();
+  std::set<std::string, std::less<>> names(profiles.begin(), profiles.end());
+  for (const Format& format : formats::registry().formats()) {
+    if (is_target(format)) names.insert(format.name);
+    if (is_target(format) && !format.backend.empty()) names.insert(format.backend);
+  }
+  return {names.begin(), names.end()};
+}
 
 Result<CheckReport> check(const ir::Model& model, const CheckOptions& options) {
   CheckOptions rest = options;

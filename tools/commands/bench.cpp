@@ -216,7 +216,7 @@ void register_bench(CommandList& list) {
                    "What runs each ONNX model: names such as reference,onnxruntime,openvino, each with options as in "
                    "onnxruntime:optimization=none; the first is what others are compared with. Default: "
                    "reference,onnxruntime; the reference alone where models are measured together")
-      ->type_name("NAME,...")
+      ->type_name("BACKEND,...")
       ->delimiter(',')
       ->allow_extra_args(false);
   add_measuring(*command, *arguments);

@@ -270,7 +270,7 @@ Outcome run_check(const CLI::App& command, CheckArguments& arguments) {
 void add_what_to_check(CLI::App& command, CheckArguments& arguments) {
   add_list(command, "--target", arguments.targets,
            "Also report what prevents the models from running on this target (docs/targets.md); may be repeated")
-      ->type_name("NAME[@VERSION],...");
+      ->type_name("TARGET[@VERSION],...");
   add_inference(command, arguments.inference);
   command.add_flag("--inspect-weights", arguments.check.inspect_weights,
                    "Also check the weights for NaN, infinities and denormals");

@@ -330,7 +330,7 @@ void add_sides(CLI::App& command, DiffArguments& arguments) {
       .add_option("--backends,-b", arguments.backends,
                   "What runs each ONNX model: names such as reference,onnxruntime,openvino, each with options as in "
                   "onnxruntime:optimization=none:threads=1")
-      ->type_name("NAME,...")
+      ->type_name("BACKEND,...")
       ->delimiter(',')
       ->allow_extra_args(false);
   command
@@ -338,7 +338,7 @@ void add_sides(CLI::App& command, DiffArguments& arguments) {
           "--self", arguments.self,
           "Compare a backend with itself: a second run, other threads, optimisation levels and TF32 modes; one that "
           "makes plans with the reference, too, and without each of its passes")
-      ->type_name("NAME")
+      ->type_name("BACKEND")
       ->excludes("--backends");
 }
 

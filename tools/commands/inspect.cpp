@@ -204,7 +204,7 @@ void register_inspect(CommandList& list) {
   command
       ->add_option("--backend,-b", arguments->backend,
                    "Whose plan: cpu or cuda, with options as in cpu:without-pass=recognise_gelu")
-      ->type_name("NAME")
+      ->type_name("BACKEND")
       ->capture_default_str();
   command
       ->add_option("--with-report", arguments->reports,

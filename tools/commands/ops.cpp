@@ -51,7 +51,7 @@ void register_ops(CommandList& list) {
   command
       ->add_option("NAME", arguments->names,
                    "Operators such as Resize or com.microsoft::Gelu; without one, a table of all")
-      ->type_name("");
+      ->type_name("OPERATOR");
   command->add_option("--domain", arguments->domain, "Only operators of this domain")->type_name("DOMAIN");
   add_choice<std::string>(*command, "--format", arguments->format, {{"text", "text"}, {"json", "json"}},
                           "Output format (docs/ops.md)");

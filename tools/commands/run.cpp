@@ -165,7 +165,7 @@ void register_run(CommandList& list) {
       ->add_option("--backend,-b", arguments->backend,
                    "What runs the model: reference, or a name that `onnxkit backends` lists, with options as in "
                    "onnxruntime:optimization=none")
-      ->type_name("NAME")
+      ->type_name("BACKEND")
       ->capture_default_str();
   command->add_option("--seed", arguments->run.seed, "Seed of generated inputs and of random operators")
       ->type_name("N")

@@ -76,6 +76,9 @@ ONNXKIT_API std::vector<std::string> places_by_name(const Model& model, std::spa
 ONNXKIT_API std::map<std::string, Error> unknown_dimensions(const Model& model,
                                                             const std::map<std::string, std::int64_t>& sizes);
 
+/// Names that CheckOptions::targets takes, sorted.
+ONNXKIT_API std::vector<std::string> target_names();
+
 /// What a code means: for `check --explain` and the generated pages.
 struct CodeExplanation {
   std::string code;

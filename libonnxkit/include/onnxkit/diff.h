@@ -264,6 +264,9 @@ struct BackendQuery {
 /// All backends, or those of the query's names, each asked what is there, in parallel: those in this process, then the workers, both sorted by name.
 ONNXKIT_API std::vector<BackendInfo> backends(const BackendQuery& query);
 
+/// Names of all backends that users may choose, there or not; none is started.
+ONNXKIT_API std::vector<std::string> backend_names(const Context& context);
+
 /// Whether there is such a backend, and whether it takes these options: it is started for that where there are any, and one that cannot be started is
 /// none's fault here. Errors: unknown-backend, unknown-option.
 ONNXKIT_API Result<void> check_backend(const std::string& name, const std::map<std::string, std::string>& options,
