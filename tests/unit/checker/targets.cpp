@@ -49,7 +49,7 @@ using Found = std::vector<std::string>;
 
 TEST_CASE("every profile in the library loads and names only what the operator table has") {
   const spec::OpTable table;
-  const auto names = target_names();
+  const auto names = checker::target_names();
   CHECK(names.size() >= 10);
   for (const std::string_view name : names) {
     CAPTURE(name);
