@@ -35,12 +35,15 @@ bool is_whole_map(const json& member) {
   return member.is_object() && std::all_of(member.begin(), member.end(), is_whole);
 }
 
-/// The library lies in a folder beside share; the build tree has a link of that name.
-std::filesystem::path own_workers() {
+/// The library lies in a folder beside share; the build tree has a link of that name. Nothing where it cannot be told.
+std::optional<std::filesystem::path> own_workers() {
   Dl_info info;
-  if (dladdr(reinterpret_cast<const void*>(&onnxkit_version_text), &info) == 0 || info.dli_fname == nullptr) return {};
-  std::error_code unseen;
-  return std::filesystem::canonical(info.dli_fname, unseen).parent_path() / ONNXKIT_WORKERS_FROM_LIB;
+  if (dladdr(reinterpret_cast<const void*>(&onnxkit_version_text), &info) == 0 || info.dli_fname == nullptr)
+    return std::nullopt;
+  std::error_code status;
+  const std::filesystem::path library = std::filesystem::canonical(info.dli_fname, status);
+  if (status) return std::nullopt;
+  return library.parent_path() / ONNXKIT_WORKERS_FROM_LIB;
 }
 
 }  // namespace
@@ -149,7 +152,7 @@ Result<Context> worker_context_of(OptionReader& options) {
   options.read("load_ms", workers.limits.load_ms);
   options.read("run_ms", workers.limits.run_ms);
   options.read("worker_bytes", workers.limits.memory_bytes);
-  workers.folders.push_back(own_workers());
+  if (auto own = own_workers()) workers.folders.push_back(*std::move(own));
   if (auto read = options.finish(); !read) return read.error();
   return Context::make(std::move(made));
 }

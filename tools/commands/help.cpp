@@ -4,17 +4,25 @@
 
 #include "onnxkit/diagnostic.h"
 #include "tools/command.h"
+#include "tools/man_page.h"
 
 namespace onnxkit::tools {
 namespace {
 
-Outcome print_help(const CLI::App& app, const CLI::App& command, const std::string& asked) {
+struct HelpArguments {
+  std::string command;
+  bool as_man_page = false;
+};
+
+Outcome print_help(const CLI::App& app, const CLI::App& command, const HelpArguments& arguments) {
   std::vector<std::string> names;
   for (const CLI::App* known : app.get_subcommands(nullptr)) {
     names.push_back(known->get_name());
-    if (names.back() == asked) return std::fputs(known->help(app.get_name()).c_str(), stdout), Outcome::ok;
+    if (names.back() != arguments.command) continue;
+    std::fputs((arguments.as_man_page ? man_page(*known) : known->help(app.get_name())).c_str(), stdout);
+    return Outcome::ok;
   }
-  return usage_error(command, "unknown command " + quote(asked) + did_you_mean(asked, names));
+  return usage_error(command, "unknown command " + quote(arguments.command) + did_you_mean(arguments.command, names));
 }
 
 /// The help of the program goes to the subcommand that was parsed, which is this one.
@@ -26,12 +34,13 @@ std::string program_help(CLI::App& app) {
 }  // namespace
 
 void register_help(CommandList& list) {
-  auto asked = std::make_shared<std::string>();
+  auto arguments = std::make_shared<HelpArguments>();
   CLI::App* command = list.app().add_subcommand("help", "Print the help of the program, or of a command");
-  command->add_option("COMMAND", *asked, "Name of a command")->type_name("");
-  list.add(command, [command, asked, &app = list.app()] {
-    if (asked->empty()) return std::fputs(program_help(app).c_str(), stdout), Outcome::ok;
-    return print_help(app, *command, *asked);
+  command->add_option("COMMAND", arguments->command, "Name of a command")->type_name("");
+  command->add_flag("--man", arguments->as_man_page, "Print it as a manual page, as man reads them");
+  list.add(command, [command, arguments, &app = list.app()] {
+    if (!arguments->command.empty()) return print_help(app, *command, *arguments);
+    return std::fputs((arguments->as_man_page ? man_page(app) : program_help(app)).c_str(), stdout), Outcome::ok;
   });
 }
 

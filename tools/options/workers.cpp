@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 
 #include "onnxkit/diff.h"
 #include "tools/options/bytes.h"
@@ -21,10 +22,11 @@ CLI::Option* add_time(CLI::App& command, const std::string& name, std::uint64_t&
   return add_duration(command, name, limit, what, ZeroDuration::refused)->group("Backends");
 }
 
-/// The installed program lies in bin beside share; the build tree has a link of that name.
-fs::path own_workers() {
-  std::error_code unseen;
-  const fs::path program = fs::read_symlink("/proc/self/exe", unseen);
+/// The installed program lies in bin beside share; the build tree has a link of that name. Nothing where it cannot be told.
+std::optional<fs::path> own_workers() {
+  std::error_code status;
+  const fs::path program = fs::read_symlink("/proc/self/exe", status);
+  if (status) return std::nullopt;
   return program.parent_path() / ONNXKIT_WORKERS_FROM_BIN;
 }
 
@@ -97,7 +99,7 @@ WorkerSettings worker_settings(const WorkerOptions& options) {
     const char* named = std::getenv("ONNXKIT_PYTHON");
     settings.python = named != nullptr && *named != '\0' ? named : "python3";
   }
-  if (options.own_folder) settings.folders.push_back(own_workers());
+  if (auto own = options.own_folder ? own_workers() : std::nullopt) settings.folders.push_back(*std::move(own));
   return settings;
 }
 

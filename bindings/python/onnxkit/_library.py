@@ -1,5 +1,6 @@
 """The C interface (onnxkit/c_api.h) through ctypes."""
 
+import contextlib
 import ctypes
 import json
 import os
@@ -200,7 +201,8 @@ class _Interrupts:
             signals = os.read(self._heard, 64)
             with self._lock:
                 if self._former >= 0:
-                    os.write(self._former, signals)
+                    with contextlib.suppress(OSError):  # it is full, or was closed
+                        os.write(self._former, signals)
                 if self._stop is not None and signal.SIGINT in signals:
                     function("stop_request")(self._stop.pointer)
 
