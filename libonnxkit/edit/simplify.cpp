@@ -11,6 +11,7 @@
 #include "checker/report.h"
 #include "libonnxkit/backends/backends.h"
 #include "libonnxkit/base/text/unknown_name.h"
+#include "libonnxkit/edit/name_outputs.h"
 #include "libonnxkit/ir/called_functions.h"
 #include "libonnxkit/ir/clone.h"
 #include "libonnxkit/ir/scope.h"
@@ -240,6 +241,7 @@ Result<Simplified> simplify(const ir::Model& model, const SimplifyOptions& optio
     return applied.error();
   own_constants(subject, subject.model());
   ir::Model& made = subject.model();
+  name_outputs(*made.graph);
   defaults.put_back();
   forget_removed_values(*made.graph);
   parameters.put_back(*made.graph);
