@@ -21,10 +21,9 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-Words command_names(CLI::App& app) {
+Words command_names(const CLI::App& app) {
   Words names;
-  for (const CLI::App* command : app.get_subcommands({}))
-    if (!command->get_group().empty()) names.push_back(command->get_name());
+  for (const CLI::App* command : shown_commands(app)) names.push_back(command->get_name());
   return names;
 }
 
@@ -138,6 +137,10 @@ Outcome usage_error(const CLI::App& command, std::string_view message) {
   const std::string name = (parent != nullptr ? parent->get_name() + " " : "") + command.get_name();
   std::fprintf(stderr, "%s: %s\nTry '%s --help'.\n", name.c_str(), without_controls(message).c_str(), name.c_str());
   return Outcome::usage;
+}
+
+std::vector<const CLI::App*> shown_commands(const CLI::App& app) {
+  return app.get_subcommands([](const CLI::App* command) { return !command->get_group().empty(); });
 }
 
 CLI::App* find_command(CLI::App& app, const std::string& name) {

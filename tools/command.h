@@ -43,6 +43,9 @@ Outcome usage_error(const CLI::App& command, std::string_view message);
 /// "; did you mean NEAREST?", or nothing when no candidate is close.
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates);
 
+/// Those that the help shows.
+std::vector<const CLI::App*> shown_commands(const CLI::App& app);
+
 /// Null where there is none of this name.
 CLI::App* find_command(CLI::App& app, const std::string& name);
 

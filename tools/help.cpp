@@ -8,8 +8,6 @@
 #include <set>
 #include <vector>
 
-#include "tools/completion/value_words.h"
-
 namespace onnxkit::tools {
 namespace {
 
@@ -93,6 +91,11 @@ class HelpFormatter : public CLI::Formatter {
 };
 
 }  // namespace
+
+std::string type_of(const CLI::Option& option) {
+  const std::string type = option.get_type_name();
+  return type.substr(0, type.find(':'));
+}
 
 std::string wrapped(std::string_view text, std::size_t indent, std::size_t width) {
   std::string result;

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "onnxkit/version.h"
+#include "tools/command.h"
 #include "tools/help.h"
 
 namespace onnxkit::tools {
@@ -63,8 +64,8 @@ std::string options_section(const CLI::App& command, const CLI::Formatter& forma
 
 std::string commands_section(const CLI::App& app) {
   std::string entries;
-  for (const CLI::App* command : app.get_subcommands(nullptr))
-    if (!command->get_group().empty()) entries += entry(command->get_name(), "", command->get_description());
+  for (const CLI::App* command : shown_commands(app))
+    entries += entry(command->get_name(), "", command->get_description());
   return entries.empty() ? "" : ".SH COMMANDS\n" + entries;
 }
 
@@ -73,15 +74,14 @@ std::string footer_sections(const CLI::App& command) {
   constexpr std::string_view status = "Exit status: ";
   std::string notes, exit_status, examples;
   std::stringstream lines(command.get_footer());
-  bool is_status = false;
   for (std::string line; std::getline(lines, line);) {
     if (line.starts_with(' ')) {
       examples += escaped(line) + "\n";
     } else if (line.starts_with(status)) {
       exit_status = escaped(line.substr(status.size())) + "\n";
-      is_status = true;
     } else if (!line.starts_with("Example")) {
-      (is_status && !line.ends_with('.') ? exit_status : notes) += escaped(line) + "\n";
+      const bool goes_on = !exit_status.empty() && !exit_status.ends_with(".\n");
+      (goes_on ? exit_status : notes) += escaped(line) + "\n";
     } else if (const std::size_t colon = line.find(": "); colon != std::string::npos) {
       examples += escaped("  " + line.substr(colon + 2)) + "\n";
     }
@@ -96,9 +96,8 @@ std::string footer_sections(const CLI::App& command) {
 std::string see_also(const CLI::App& command) {
   if (command.get_parent()) return ".SH SEE ALSO\n\\fB" + escaped(command.get_parent()->get_name()) + "\\fR(1)\n";
   std::string pages;
-  for (const CLI::App* other : command.get_subcommands(nullptr))
-    if (!other->get_group().empty())
-      pages += fmt::format("{}\\fB{}\\fR(1)", pages.empty() ? "" : ",\n", escaped(page_name(*other)));
+  for (const CLI::App* other : shown_commands(command))
+    pages += fmt::format("{}\\fB{}\\fR(1)", pages.empty() ? "" : ",\n", escaped(page_name(*other)));
   return ".SH SEE ALSO\n" + pages + "\n";
 }
 

@@ -6,6 +6,7 @@
 
 #include "tools/command.h"
 #include "tools/completion/value_words.h"
+#include "tools/help.h"
 
 namespace onnxkit::tools {
 namespace {
@@ -41,10 +42,10 @@ std::vector<Candidate> options_of(const CLI::App& command, const Words& before) 
   return candidates;
 }
 
-std::vector<Candidate> commands_of(CLI::App& app) {
+std::vector<Candidate> commands_of(const CLI::App& app) {
   std::vector<Candidate> candidates;
-  for (const CLI::App* command : app.get_subcommands(nullptr))
-    if (!command->get_group().empty()) candidates.push_back({command->get_name(), command->get_description()});
+  for (const CLI::App* command : shown_commands(app))
+    candidates.push_back({command->get_name(), command->get_description()});
   return candidates;
 }
 
@@ -64,7 +65,7 @@ Completion value_completion(const CLI::Option& option, const std::string& typed,
 }
 
 /// What a command takes beside options: the argument that has a list of words, else files.
-Completion argument_completion(CLI::App& app, const CLI::App& command, const std::string& typed) {
+Completion argument_completion(const CLI::App& app, const CLI::App& command, const std::string& typed) {
   Completion values;
   for (const CLI::Option* option : command.get_options()) {
     if (!option->get_positional()) continue;
@@ -80,7 +81,7 @@ Completion argument_completion(CLI::App& app, const CLI::App& command, const std
   return values;
 }
 
-Completion completion_in(CLI::App& app, const CLI::App& command, const Words& before, const std::string& typed) {
+Completion completion_in(const CLI::App& app, const CLI::App& command, const Words& before, const std::string& typed) {
   const bool only_arguments = std::find(before.begin(), before.end(), "--") != before.end();
   if (!only_arguments && !before.empty()) {
     if (const CLI::Option* option = awaits_value(command, before.back())) return value_completion(*option, typed, "");

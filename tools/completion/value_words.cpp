@@ -6,6 +6,7 @@
 #include "onnxkit/check.h"
 #include "onnxkit/diff.h"
 #include "onnxkit/ops.h"
+#include "tools/help.h"
 #include "tools/options/workers.h"
 
 namespace onnxkit::tools {
@@ -57,11 +58,6 @@ bool is_choice(std::string_view word) {
 }
 
 }  // namespace
-
-std::string type_of(const CLI::Option& option) {
-  const std::string type = option.get_type_name();
-  return type.substr(0, type.find(':'));
-}
 
 Completion values_of(const CLI::Option& option) {
   Completion values;

@@ -1,9 +1,5 @@
 #pragma once
 
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "tools/completion/complete.h"
 
 namespace CLI {
@@ -15,8 +11,5 @@ namespace onnxkit::tools {
 /// What an option or argument takes, by the name of its type in the help: "text|json", "CODE,...", "BACKEND", "FILE", "DIR". The words are all there
 /// are, whatever is typed.
 Completion values_of(const CLI::Option& option);
-
-/// The name of the type, without the names of checks that CLI11 appends: "N:INT in [1 - 64]".
-std::string type_of(const CLI::Option& option);
 
 }  // namespace onnxkit::tools
