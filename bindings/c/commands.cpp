@@ -44,12 +44,11 @@ Result<std::string> checked(const onnxkit_model* handle, const char* text) {
   check_options.suppress = {suppressed.begin(), suppressed.end()};
   for (const auto& [node, code] : at_nodes) check_options.suppress_nodes.push_back({.node = node, .code = code});
   check_options.context = *std::move(context);
-  Model sized = model;
-  auto left = declare_dims(sized, dims, DeclaredSizes::keep);
-  if (!left) return left.error();
-  if (const auto unknown = unknown_dimensions(sized, *left); !unknown.empty()) return unknown.begin()->second;
-  check_options.dims = *std::move(left);
-  auto findings = check(sized, check_options);
+  const auto sized = sized_model(model, dims, DeclaredSizes::keep, check_options.dims);
+  if (!sized) return sized.error();
+  const auto unknown = unknown_dimensions(*sized, check_options.dims);
+  if (!unknown.empty()) return unknown.begin()->second;
+  auto findings = check(*sized, check_options);
   if (!findings) return findings.error();
   tools::FileReport report;
   report.path = model.path().string();
@@ -82,14 +81,12 @@ Result<std::string> inferred(onnxkit_model* handle, const char* text) {
   auto context = context_of(*options);
   if (!context) return context.error();
   infer_options.context = *std::move(context);
-  Model result = model;
-  auto left = declare_dims(result, dims, DeclaredSizes::replace);
-  if (!left) return left.error();
-  infer_options.dims = *std::move(left);
+  auto result = sized_model(model, dims, DeclaredSizes::replace, infer_options.dims);
+  if (!result) return result.error();
   const std::string path = model.path().string();
-  const auto report = tools::infer_model(result, path, infer_options);
+  const auto report = tools::infer_model(*result, path, infer_options);
   if (!report) return report.error();
-  if (tools::is_sound(*report)) model = std::move(result);
+  if (tools::is_sound(*report)) model = *std::move(result);
   return tools::infer_json(path, *report, "");
 }
 
@@ -104,11 +101,9 @@ Result<std::string> inspected(const onnxkit_model* handle, const char* text) {
   auto context = context_of(*options);
   if (!context) return context.error();
   inspect_options.context = *std::move(context);
-  Model sized = model;
-  auto left = declare_dims(sized, dims, DeclaredSizes::replace);
-  if (!left) return left.error();
-  inspect_options.dims = *std::move(left);
-  const auto report = inspect(sized, inspect_options);
+  const auto sized = sized_model(model, dims, DeclaredSizes::replace, inspect_options.dims);
+  if (!sized) return sized.error();
+  const auto report = inspect(*sized, inspect_options);
   if (!report) return report.error();
   return tools::inspect_json(*report);
 }
@@ -136,17 +131,6 @@ Result<std::string> found_backends(const char* text) {
   auto context = worker_context_of(*options);
   if (!context) return context.error();
   return tools::backends_json(backends({.context = *std::move(context)}));
-}
-
-/// The call's report for the caller.
-template <class Call>
-onnxkit_error* reported(onnxkit_text** report, Call&& call) {
-  return guarded([&]() -> Result<void> {
-    Result<std::string> text = call();
-    if (!text) return text.error();
-    set(report, *std::move(text));
-    return {};
-  });
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "onnxkit/dims.h"
 #include "onnxkit/run.h"
 #include "tools/actions/backend_word.h"
+#include "tools/actions/input_set.h"
 #include "tools/report/diff/diff.h"
 
 namespace onnxkit::c {
@@ -117,23 +118,19 @@ Result<std::vector<DiffSide>> sides_of(const std::vector<std::shared_ptr<const M
 /// A set of inputs for each that is given, else as many as are asked for.
 Result<std::vector<InputSet>> sets_of(const Model& model, const std::vector<std::vector<NamedValue>>& given,
                                       const Comparison& comparison) {
-  Model sized = model;
-  auto dims = declare_dims(sized, comparison.dims, DeclaredSizes::keep);
-  if (!dims) return dims.error();
+  RunOptions run;
+  const auto sized = sized_model(model, comparison.dims, DeclaredSizes::keep, run.dims);
+  if (!sized) return sized.error();
+  run.context = comparison.options.context;
+  run.stop = comparison.options.stop;
   std::vector<InputSet> sets;
   const std::size_t count = given.empty() ? comparison.samples : given.size();
   for (std::size_t i = 0; i < count; ++i) {
-    RunOptions run;
-    run.dims = *dims;
-    run.context = comparison.options.context;
     run.seed = comparison.options.seed + i;
-    run.stop = comparison.options.stop;
-    auto inputs = complete_inputs(sized, given.empty() ? std::vector<NamedValue>() : given[i], run);
+    std::string name = given.empty() ? "generated, seed " + std::to_string(run.seed) : "given " + std::to_string(i);
+    auto inputs = complete_inputs(*sized, given.empty() ? std::vector<NamedValue>() : given[i], run);
     if (!inputs) return inputs.error();
-    const std::string name =
-        given.empty() ? "generated, seed " + std::to_string(run.seed) : "given " + std::to_string(i);
-    InputSet& set = sets.emplace_back(InputSet{name, {}, std::move(inputs->notes), std::move(inputs->help)});
-    for (RunInput& input : inputs->inputs) set.values.push_back({std::move(input.name), std::move(input.value)});
+    sets.push_back(tools::input_set(std::move(name), *std::move(inputs)));
   }
   return sets;
 }

@@ -73,6 +73,17 @@ inline void set(onnxkit_text** target, std::string bytes) {
   if (target) *target = new onnxkit_text{std::move(bytes)};
 }
 
+/// Sets the report that `call` gives as Result<std::string>: NULL, or its error.
+template <class Call>
+onnxkit_error* reported(onnxkit_text** report, Call&& call) {
+  return guarded([&]() -> Result<void> {
+    Result<std::string> text = call();
+    if (!text) return text.error();
+    set(report, *std::move(text));
+    return {};
+  });
+}
+
 /// Without a handle: the error usage.
 inline Result<void> needs(const void* argument, const char* name) {
   return argument ? Result<void>() : make_error("usage", std::string("the argument ") + name + " is NULL");

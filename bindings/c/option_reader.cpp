@@ -1,7 +1,6 @@
 #include "bindings/c/option_reader.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <limits>
 
 #include <dlfcn.h>
@@ -9,6 +8,7 @@
 #include "libonnxkit/base/text/nearest.h"
 #include "onnxkit/c_api.h"
 #include "onnxkit/diagnostic.h"
+#include "tools/actions/python.h"
 
 namespace onnxkit::c {
 namespace {
@@ -86,11 +86,6 @@ void OptionReader::read(const char* name, std::uint64_t& target) {
       name, target, [](const json& member) { return member.is_number_unsigned(); }, "a whole number from 0 on");
 }
 void OptionReader::read(const char* name, std::string& target) { read_as(name, target, is_text, "a text"); }
-void OptionReader::read(const char* name, std::filesystem::path& target) {
-  std::string text = target.string();
-  read(name, text);
-  target = text;
-}
 void OptionReader::read(const char* name, std::optional<double>& target) {
   double number = 0;
   const json* member = find(name);
@@ -132,6 +127,15 @@ DimSettings dims_of(OptionReader& options) {
   return dims;
 }
 
+Result<Model> sized_model(const Model& model, const DimSettings& settings, DeclaredSizes declared,
+                          std::map<std::string, std::int64_t>& dims) {
+  Model sized = model;
+  auto left = declare_dims(sized, settings, declared);
+  if (!left) return left.error();
+  dims = *std::move(left);
+  return sized;
+}
+
 Result<Context> context_of(OptionReader& options) {
   ContextOptions made;
   options.read("schemas", made.schemas);
@@ -142,8 +146,7 @@ Result<Context> context_of(OptionReader& options) {
 Result<Context> worker_context_of(OptionReader& options) {
   ContextOptions made;
   WorkerSettings& workers = made.workers;
-  const char* named = std::getenv("ONNXKIT_PYTHON");
-  workers.python = named != nullptr && *named != '\0' ? named : "python3";
+  workers.python = tools::usual_python();
   options.read("schemas", made.schemas);
   options.read("python", workers.python);
   options.read("worker_folders", workers.folders);

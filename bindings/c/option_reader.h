@@ -28,7 +28,6 @@ class OptionReader {
   void read(const char* name, std::int64_t& target);
   void read(const char* name, std::uint64_t& target);
   void read(const char* name, std::string& target);
-  void read(const char* name, std::filesystem::path& target);
   void read(const char* name, std::optional<double>& target);
   void read(const char* name, std::vector<std::string>& target);
   void read(const char* name, std::vector<std::filesystem::path>& target);
@@ -67,6 +66,9 @@ class OptionReader {
 
 /// "dims".
 DimSettings dims_of(OptionReader& options);
+/// The model with what is said of its inputs; sizes of named dimensions go into `dims`. Errors: those of declare_dims.
+Result<Model> sized_model(const Model& model, const DimSettings& settings, DeclaredSizes declared,
+                          std::map<std::string, std::int64_t>& dims);
 /// "schemas". Errors: those of Context::make, and what the reader found.
 Result<Context> context_of(OptionReader& options);
 /// The same with "python", "worker_folders", "trust_files" and the limits of workers.

@@ -16,26 +16,32 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* kind_names[] = {"none", "tensor", "sequence", "optional", "map"};
 
+/// "backend" (`usual` where there is none) and the options of workers, into the options of a run or of a session.
+template <class Options>
+Result<void> choose_backend(OptionReader& reader, std::string usual, const onnxkit_stop* stop, Options& options) {
+  reader.read("backend", usual);
+  auto context = worker_context_of(reader);
+  if (!context) return context.error();
+  auto backend = tools::parse_backend(usual);
+  if (!backend) return backend.error();
+  options.backend = std::move(backend->name);
+  options.backend_options = std::move(backend->options);
+  options.context = *std::move(context);
+  options.stop = token_of(stop);
+  return {};
+}
+
 Result<SessionOptions> session_options(const char* text, const onnxkit_stop* stop) {
   auto options = OptionReader::parse(text);
   if (!options) return options.error();
   SessionOptions opened;
-  std::string word = opened.backend;
-  options->read("backend", word);
   options->read("threads", opened.limits.threads);
   options->read("memory_bytes", opened.limits.memory_bytes);
   options->read("time_ms", opened.limits.time_ms);
   options->read("iterations", opened.limits.iterations);
   options->read("unrounded", opened.unrounded);
   options->read("allow_outside_data", opened.allow_outside_data);
-  auto context = worker_context_of(*options);
-  if (!context) return context.error();
-  auto backend = tools::parse_backend(word);
-  if (!backend) return backend.error();
-  opened.backend = std::move(backend->name);
-  opened.backend_options = std::move(backend->options);
-  opened.context = *std::move(context);
-  opened.stop = token_of(stop);
+  if (auto chosen = choose_backend(*options, opened.backend, stop, opened); !chosen) return chosen.error();
   return opened;
 }
 
@@ -81,15 +87,6 @@ void read_input_options(OptionReader& options, RunOptions& run) {
   options.read("time_ms", run.limits.time_ms);
 }
 
-/// The model with what is said of its inputs; sizes of named dimensions go into `run`.
-Result<Model> sized_model(const Model& model, const DimSettings& dims, RunOptions& run) {
-  Model sized = model;
-  auto left = declare_dims(sized, dims, DeclaredSizes::keep);
-  if (!left) return left.error();
-  run.dims = *std::move(left);
-  return sized;
-}
-
 Result<std::vector<NamedValue>> made_inputs(const Model& model, const onnxkit_values* given, const char* text,
                                             const onnxkit_stop* stop) {
   auto options = OptionReader::parse(text);
@@ -101,33 +98,26 @@ Result<std::vector<NamedValue>> made_inputs(const Model& model, const onnxkit_va
   if (!context) return context.error();
   run.context = *std::move(context);
   run.stop = token_of(stop);
-  auto sized = sized_model(model, dims, run);
+  auto sized = sized_model(model, dims, DeclaredSizes::keep, run.dims);
   if (!sized) return sized.error();
   auto completed = complete_inputs(*sized, given ? given->list : std::vector<NamedValue>(), run);
   if (!completed) return completed.error();
   return with_values(std::move(completed->inputs));
 }
 
-Result<std::string> planned(const Model& model, const onnxkit_values* inputs, const char* text,
+Result<std::string> planned(const onnxkit_model* handle, const onnxkit_values* inputs, const char* text,
                             const onnxkit_stop* stop) {
+  if (auto there = needs(handle, "model"); !there) return there.error();
+  const Model& model = handle->model;
   auto options = OptionReader::parse(text);
   if (!options) return options.error();
   RunOptions run;
-  std::string word = "cpu";
-  options->read("backend", word);
   options->read("threads", run.limits.threads);
   options->read("allow_outside_data", run.allow_outside_data);
   read_input_options(*options, run);
   const DimSettings dims = dims_of(*options);
-  auto context = worker_context_of(*options);
-  if (!context) return context.error();
-  auto backend = tools::parse_backend(word);
-  if (!backend) return backend.error();
-  run.backend = std::move(backend->name);
-  run.backend_options = std::move(backend->options);
-  run.context = *std::move(context);
-  run.stop = token_of(stop);
-  auto sized = sized_model(model, dims, run);
+  if (auto chosen = choose_backend(*options, "cpu", stop, run); !chosen) return chosen.error();
+  auto sized = sized_model(model, dims, DeclaredSizes::keep, run.dims);
   if (!sized) return sized.error();
   const auto summary = summarize_plan(*sized, inputs ? inputs->list : std::vector<NamedValue>(), run);
   if (!summary) return summary.error();
@@ -196,13 +186,7 @@ onnxkit_error* onnxkit_generate_inputs(const onnxkit_model* model, const onnxkit
 
 onnxkit_error* onnxkit_plan(const onnxkit_model* model, const onnxkit_values* inputs, const char* options,
                             const onnxkit_stop* stop, onnxkit_text** report) {
-  return guarded([&]() -> Result<void> {
-    if (auto there = needs(model, "model"); !there) return there;
-    auto text = planned(model->model, inputs, options, stop);
-    if (!text) return text.error();
-    set(report, *std::move(text));
-    return {};
-  });
+  return reported(report, [&] { return planned(model, inputs, options, stop); });
 }
 
 }  // extern "C"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "libonnxkit/ir/order.h"
 #include "libonnxkit/ir/scope.h"
 #include "libonnxkit/ir/uses.h"
 
@@ -15,9 +16,8 @@ using ir::ValueId;
 bool is_captured(const ir::Graph& graph, const ir::Uses& uses, ValueId id) {
   const auto consumers = uses.consumers(id);
   return std::any_of(consumers.begin(), consumers.end(), [&](std::uint32_t at) {
-    const auto reads = uses.reads(at);
-    const auto& inputs = graph.nodes[at].inputs;
-    return std::count(reads.begin(), reads.end(), id) > std::count(inputs.begin(), inputs.end(), id);
+    const auto captured = ir::captured_values(graph, graph.nodes[at]);
+    return std::find(captured.begin(), captured.end(), id) != captured.end();
   });
 }
 

@@ -17,6 +17,7 @@
 #include "libonnxkit/ir/dim/dim_names.h"
 #include "libonnxkit/ir/scope.h"
 #include "libonnxkit/running/limits.h"
+#include "libonnxkit/running/load_options.h"
 #include "libonnxkit/spec/op_table.h"
 
 namespace onnxkit::running {
@@ -49,18 +50,10 @@ class Locations {
 };
 
 exec::LoadOptions load_options(const RunOptions& options, const std::vector<RunInput>& inputs) {
-  exec::LoadOptions load;
-  load.context = exec::sessions_of(options.context);
-  load.table = options.context.shared_table();
-  load.options = options.backend_options;
-  load.math = options.unrounded ? exec::MathMode::unrounded : exec::MathMode::declared;
-  load.threads = options.context.limits(options.limits).threads;
+  exec::LoadOptions load = load_options_of(options);
   for (const RunInput& input : inputs) {
     if (input.value.is_tensor()) load.shapes[input.name] = input.value.tensor.dims();
   }
-  load.allow_outside_data = options.allow_outside_data;
-  load.time_limit = std::chrono::milliseconds(options.context.workers().limits.load_ms);
-  load.stop = options.stop;
   return load;
 }
 

@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "libonnxkit/backends/backends.h"
-#include "libonnxkit/exec/session_context.h"
 #include "libonnxkit/exec/value_desc.h"
 #include "libonnxkit/running/limits.h"
+#include "libonnxkit/running/load_options.h"
 
 namespace onnxkit::running {
 namespace {
@@ -25,18 +25,10 @@ std::vector<SessionPort> ports_of(const std::vector<exec::ValueDesc>& described)
 }
 
 exec::LoadOptions session_load_options(const SessionOptions& options, const exec::Capabilities& capabilities) {
-  exec::LoadOptions load;
-  load.context = exec::sessions_of(options.context);
-  load.table = options.context.shared_table();
-  load.options = options.backend_options;
-  load.math = options.unrounded ? exec::MathMode::unrounded : exec::MathMode::declared;
-  const Limits limits = options.context.limits(options.limits);
-  load.threads = limits.threads;
+  exec::LoadOptions load = load_options_of(options);
   load.kept_bytes = exec::usual_kept_bytes;
-  load.allow_outside_data = options.allow_outside_data;
-  load.time_limit = std::chrono::milliseconds(options.context.workers().limits.load_ms);
+  const Limits limits = options.context.limits(options.limits);
   if (!capabilities.own_process) load.limits = {.memory = limits.memory_bytes, .iterations = limits.iterations};
-  load.stop = options.stop;
   return load;
 }
 

@@ -13,8 +13,7 @@ bool is_wrong_target(const OpsetFile& file) {
 
 OpsetFile unreadable(OpsetFile file, const Error& error) {
   file.unreadable = error;
-  std::string& named = file.unreadable->diagnostic.location.file;
-  if (named.empty() && !is_wrong_target(file)) named = file.model == "-" ? standard_input_name : file.model;
+  if (!is_wrong_target(file)) file.unreadable = in_file(error, file.model);
   return file;
 }
 

@@ -1,4 +1,5 @@
 #include "tools/bench/plans.h"
+#include "tools/actions/input_set.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -62,12 +63,7 @@ Result<InputSet> inputs_for(const Model& model, const BenchArguments& arguments,
   if (!complete) return complete.error();
   if (auto checked = check_complete(declared, complete->inputs, arguments.inputs); !checked) return checked.error();
   if (auto checked = check_inputs(model, complete->inputs); !checked) return checked.error();
-  InputSet set{arguments.inputs.inputs.empty() ? "generated" : "given",
-               {},
-               std::move(complete->notes),
-               std::move(complete->help)};
-  for (RunInput& input : complete->inputs) set.values.push_back({std::move(input.name), std::move(input.value)});
-  return set;
+  return input_set(arguments.inputs.inputs.empty() ? "generated" : "given", *std::move(complete));
 }
 
 /// Every side with so many threads, where its backend has that option; what is said of the others.

@@ -8,6 +8,7 @@
 
 #include "libonnxkit/base/system/atomic_file.h"
 #include "onnxkit/run.h"
+#include "tools/actions/input_set.h"
 #include "tools/command.h"
 #include "tools/interrupt.h"
 #include "tools/model_file.h"
@@ -122,9 +123,7 @@ Result<InputSet> completed_set(const Model& model, std::string name, std::vector
   options.seed = seed;
   auto inputs = complete_inputs(declared, std::move(given), options);
   if (!inputs) return inputs.error();
-  InputSet set{std::move(name), {}, std::move(inputs->notes), std::move(inputs->help)};
-  for (RunInput& input : inputs->inputs) set.values.push_back({std::move(input.name), std::move(input.value)});
-  return set;
+  return input_set(std::move(name), *std::move(inputs));
 }
 
 /// One set of inputs for each that --set names, else --samples sets of what --input gives and what is made up. `folders`: of the former, and

@@ -6,10 +6,10 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <optional>
 
 #include "onnxkit/diff.h"
+#include "tools/actions/python.h"
 #include "tools/options/bytes.h"
 #include "tools/options/duration.h"
 
@@ -95,10 +95,7 @@ void warn_of_unused_limits(const CLI::App& command, const std::vector<std::strin
 
 WorkerSettings worker_settings(const WorkerOptions& options) {
   WorkerSettings settings = options.settings;
-  if (settings.python.empty()) {
-    const char* named = std::getenv("ONNXKIT_PYTHON");
-    settings.python = named != nullptr && *named != '\0' ? named : "python3";
-  }
+  if (settings.python.empty()) settings.python = usual_python();
   if (auto own = options.own_folder ? own_workers() : std::nullopt) settings.folders.push_back(*std::move(own));
   return settings;
 }

@@ -2,6 +2,7 @@
 
 import contextlib
 import ctypes
+import dataclasses
 import json
 import os
 import pathlib
@@ -231,3 +232,16 @@ def interruptible(work):
     if _interrupts is None or _interrupts.process != os.getpid():  # a forked process has the pipe and no thread
         _interrupts = _Interrupts()
     return _interrupts.call(work)
+
+
+def interruptible_call(name, *arguments):
+    """`call`, which Ctrl-C ends, of a function whose last arguments are a stop and the place of a result; that place."""
+    slot = c_void_p()
+    interruptible(lambda stop: call(name, *arguments, stop, ctypes.byref(slot)))
+    return slot
+
+
+def members(json, cls):
+    """The members of an object that a dataclass has: later libraries may tell more."""
+    known = {field.name for field in dataclasses.fields(cls)}
+    return {name: value for name, value in json.items() if name in known}

@@ -3,7 +3,7 @@
 import ctypes
 import json
 
-from ._library import call, interruptible, options_text, report_of, text_bytes, worker_options
+from ._library import interruptible_call, options_text, report_of, text_bytes, worker_options
 from ._values import to_values
 from .model import Model
 from .reports import DiffReport
@@ -35,8 +35,7 @@ def diff(models, backends=None, *, inputs=None, files=None, samples=None, dims=N
         trust_files=trust_files, start_ms=start_ms, load_ms=load_ms, run_ms=run_ms, worker_bytes=worker_bytes)
     handles = (ctypes.c_void_p * len(models))(*[model._handle.pointer for model in models])
     given = (ctypes.c_void_p * len(values))(*[one.pointer for one in values])
-    slot = ctypes.c_void_p()
-    interruptible(lambda stop: call("diff", handles, len(models), given, len(values), options, stop, ctypes.byref(slot)))
+    slot = interruptible_call("diff", handles, len(models), given, len(values), options)
     return DiffReport(json.loads(text_bytes(slot)))
 
 

@@ -4,22 +4,34 @@ import ctypes
 import json
 import os
 
-from ._library import Handle, call, function, interruptible, options_text, report_of, taken, text_bytes, worker_options
+from ._library import (Handle, call, function, interruptible_call, options_text, report_of, taken, text_bytes,
+                       worker_options)
 from ._values import from_values, to_values
 from .errors import ConversionRefused, Error, InputError
 from .reports import CheckReport, Finding, InferReport
 from .session import Session
 
 
-def _read(name, *arguments):
-    model, findings = ctypes.c_void_p(), ctypes.c_void_p()
+def _call_with_findings(name, *arguments):
+    """Calls a function whose last argument takes findings, which its error has, too."""
+    slot = ctypes.c_void_p()
     try:
-        call(name, *arguments, ctypes.byref(model), ctypes.byref(findings))
+        call(name, *arguments, ctypes.byref(slot))
     except Error as fault:
-        fault.findings = [Finding.of(finding) for finding in json.loads(text_bytes(findings) or b"[]")]
+        fault.findings = _findings(slot)
         raise
-    read = Model(taken(model, "model"))
-    read.findings = [Finding.of(finding) for finding in json.loads(text_bytes(findings) or b"[]")]
+    return _findings(slot)
+
+
+def _findings(slot):
+    return [Finding.of(finding) for finding in json.loads(text_bytes(slot) or b"[]")]
+
+
+def _read(name, *arguments):
+    slot = ctypes.c_void_p()
+    findings = _call_with_findings(name, *arguments, ctypes.byref(slot))
+    read = Model(taken(slot, "model"))
+    read.findings = findings
     return read
 
 
@@ -78,15 +90,9 @@ class Model:
         weights: "keep" (external data stays external), "embed", or "extract": into `data_file` beside the model, from `threshold` bytes on.
         Returns what the writer had to say, as findings.
         """
-        findings = ctypes.c_void_p()
         options = options_text(format=format, weights=weights, data_file=data_file, file_per_tensor=file_per_tensor,
                                threshold=threshold, force=force, allow_outside_data=allow_outside_data)
-        try:
-            call("model_write", self._handle.pointer, os.fsencode(path), options, ctypes.byref(findings))
-        except Error as fault:
-            fault.findings = [Finding.of(finding) for finding in json.loads(text_bytes(findings) or b"[]")]
-            raise
-        return [Finding.of(finding) for finding in json.loads(text_bytes(findings) or b"[]")]
+        return _call_with_findings("model_write", self._handle.pointer, os.fsencode(path), options)
 
     def copy(self):
         """An independent copy, which costs the graph only."""
@@ -198,8 +204,7 @@ class Model:
         """A value for each input that needs one: what is given, else generated to fit the graph. Sizes of open dimensions are `dims`."""
         values = to_values(given or {})
         options = options_text(dims=dims, seed=seed, memory_bytes=memory_bytes, time_ms=time_ms, schemas=schemas)
-        slot = ctypes.c_void_p()
-        interruptible(lambda stop: call("generate_inputs", self._handle.pointer, values.pointer, options, stop, ctypes.byref(slot)))
+        slot = interruptible_call("generate_inputs", self._handle.pointer, values.pointer, options)
         return from_values(taken(slot, "values"))
 
     def plan(self, backend="cpu", *, inputs=None, dims=None, seed=None, threads=None, memory_bytes=None, time_ms=None,
@@ -208,7 +213,4 @@ class Model:
         values = to_values(inputs or {})
         options = worker_options(backend=backend, dims=dims, seed=seed, threads=threads, memory_bytes=memory_bytes,
                                  time_ms=time_ms, allow_outside_data=allow_outside_data, schemas=schemas, python=python)
-        slot = ctypes.c_void_p()
-        interruptible(
-            lambda stop: call("plan", self._handle.pointer, values.pointer, options, stop, ctypes.byref(slot)))
-        return json.loads(text_bytes(slot))
+        return json.loads(text_bytes(interruptible_call("plan", self._handle.pointer, values.pointer, options)))

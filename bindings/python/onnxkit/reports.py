@@ -2,6 +2,8 @@
 
 import dataclasses
 
+from ._library import members
+
 
 def _place(place):
     named = "".join(f" {part}" for part in (place.get("op"), place.get("node_name")) if part)
@@ -23,9 +25,8 @@ class Finding:
 
     @classmethod
     def of(cls, json):
-        """From its JSON, which may have more members than are known here."""
-        known = {field.name for field in dataclasses.fields(cls)}
-        parts = {name: value for name, value in json.items() if name in known}
+        """From its JSON."""
+        parts = members(json, cls)
         return cls(**{**parts, "notes": tuple(parts.get("notes", ()))})
 
     def __str__(self):

@@ -1,10 +1,9 @@
 """Models that are ready to run."""
 
-import ctypes
 import dataclasses
 import threading
 
-from ._library import call, interruptible, options_text, report_of, taken
+from ._library import interruptible_call, members, options_text, report_of, taken
 from ._values import from_values, to_values
 
 
@@ -20,8 +19,7 @@ class Port:
 
     @classmethod
     def of(cls, json):
-        known = {field.name for field in dataclasses.fields(cls)}
-        parts = {name: value for name, value in json.items() if name in known}
+        parts = members(json, cls)
         return cls(**{**parts, "dims": tuple(parts["dims"]) if "dims" in parts else None})
 
 
@@ -32,9 +30,7 @@ class Session:
     """
 
     def __init__(self, model, options):
-        slot = ctypes.c_void_p()
-        interruptible(lambda stop: call("session_open", model, options, stop, ctypes.byref(slot)))
-        self._handle = taken(slot, "session")
+        self._handle = taken(interruptible_call("session_open", model, options), "session")
         self._lock = threading.Lock()
         described = report_of("session_describe", self._handle.pointer)
         self.inputs = [Port.of(port) for port in described["inputs"]]
@@ -51,8 +47,6 @@ class Session:
         """
         values = to_values(inputs, self._ports)
         options = options_text(outputs=outputs and list(outputs), seed=seed)
-        slot = ctypes.c_void_p()
         with self._lock:
-            interruptible(
-                lambda stop: call("session_run", self._handle.pointer, values.pointer, options, stop, ctypes.byref(slot)))
+            slot = interruptible_call("session_run", self._handle.pointer, values.pointer, options)
         return from_values(taken(slot, "values"))
