@@ -11,6 +11,8 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # Libraries that every Linux has: manylinux lets wheels rely on them.
 SYSTEM_PACKAGES = {"libc6", "libgcc-s1", "libstdc++6"}
+# Libraries under the GPL, which no wheel takes along.
+REPLACED_PACKAGES = {"libjbig0"}
 
 
 def run(*command, **options):
@@ -45,6 +47,14 @@ def foreign_libraries(package):
     return sorted(path for path in paths if package not in path.parents)
 
 
+def put_replacements(folder):
+    """Libraries of our own under the names of those in REPLACED_PACKAGES; their folder, from which the wheel takes them."""
+    folder.mkdir()
+    run(os.environ.get("CXX", "c++"), "-shared", "-fPIC", "-O2", "-s", "-Wl,-soname,libjbig.so.0", "-o", folder / "libjbig.so.0",
+        ROOT / "bindings/python/jbig.cpp")
+    return folder
+
+
 def owner_of(library):
     """The Debian package that has a library; packages name some in /lib, which is /usr/lib."""
     path = str(library.resolve())
@@ -60,7 +70,7 @@ def put_licences(package, folder):
     folder.mkdir()
     for library in foreign_libraries(package):
         owner = owner_of(library)
-        if owner not in SYSTEM_PACKAGES:
+        if owner not in SYSTEM_PACKAGES | REPLACED_PACKAGES:
             shutil.copy(f"/usr/share/doc/{owner}/copyright", folder / f"{owner}.txt")
 
 
@@ -79,7 +89,9 @@ def main():
             "--wheel-dir", plain, source)
         wheel, = plain.glob("*.whl")
         out.mkdir(parents=True, exist_ok=True)
-        environment = {**os.environ, "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}"}  # patchelf
+        replacements = put_replacements(pathlib.Path(name, "replacements"))
+        environment = {**os.environ, "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}",  # patchelf
+                       "LD_LIBRARY_PATH": os.pathsep.join(filter(None, (str(replacements), os.environ.get("LD_LIBRARY_PATH"))))}
         run(sys.executable, "-m", "auditwheel", "repair", "--wheel-dir", out, wheel, env=environment)
     print(max(out.glob("onnxkit-*.whl"), key=lambda path: path.stat().st_mtime))
     return 0

@@ -157,6 +157,14 @@ onnxkit_error* onnxkit_session_describe(const onnxkit_session* session, onnxkit_
   });
 }
 
+onnxkit_error* onnxkit_model_describe(const onnxkit_model* model, onnxkit_text** description) {
+  return reported(description, [&]() -> Result<std::string> {
+    if (auto there = needs(model, "model"); !there) return there.error();
+    const ModelPorts ports = ports_of(model->model);
+    return tools::json_text({{"inputs", ports_json(ports.inputs)}, {"outputs", ports_json(ports.outputs)}});
+  });
+}
+
 onnxkit_error* onnxkit_session_run(onnxkit_session* session, const onnxkit_values* inputs, const char* options,
                                    const onnxkit_stop* stop, onnxkit_values** outputs) {
   return guarded([&]() -> Result<void> {

@@ -8,6 +8,8 @@ struct Session::State {
   running::LoadedModel loaded;
 };
 
+ModelPorts ports_of(const Model& model) { return running::ports_of(model); }
+
 Session::Session(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Session::Session(Session&&) noexcept = default;
 Session& Session::operator=(Session&&) noexcept = default;

@@ -11,7 +11,7 @@
 namespace onnxkit::running {
 namespace {
 
-std::vector<SessionPort> ports_of(const std::vector<exec::ValueDesc>& described) {
+std::vector<SessionPort> as_ports(const std::vector<exec::ValueDesc>& described) {
   std::vector<SessionPort> ports;
   for (const exec::ValueDesc& desc : described) {
     SessionPort& port = ports.emplace_back();
@@ -34,6 +34,12 @@ exec::LoadOptions session_load_options(const SessionOptions& options, const exec
 
 }  // namespace
 
+ModelPorts ports_of(const Model& model) {
+  if (!model.has_graph()) return {};
+  const ir::Graph& graph = *model.ir().graph;
+  return {as_ports(exec::describe_inputs(graph)), as_ports(exec::describe_outputs(graph))};
+}
+
 Result<LoadedModel> LoadedModel::load(const Model& model, const SessionOptions& options) {
   if (!model.has_graph()) return make_error("no-graph", "the model has no graph to run");
   const exec::BackendSettings settings = exec::settings_of(options.context.workers(), options.stop);
@@ -48,9 +54,7 @@ Result<LoadedModel> LoadedModel::load(const Model& model, const SessionOptions& 
   loaded.limits_ = options.limits;
   // A copy shares weights and text with the caller's, which may change or end.
   const auto own = std::make_shared<const Model>(model);
-  const ir::Graph& graph = *own->ir().graph;
-  loaded.inputs_ = ports_of(exec::describe_inputs(graph));
-  loaded.outputs_ = ports_of(exec::describe_outputs(graph));
+  loaded.ports_ = running::ports_of(*own);
   auto session = loaded.backend_->load({.model = {own, &own->ir()}, .path = options.unchanged_file},
                                        session_load_options(options, desc->capabilities));
   if (!session) return session.error();

@@ -272,6 +272,10 @@ TEST_CASE("c: inputs are generated, plans told, backends compared") {
   onnxkit_text* report = nullptr;
   REQUIRE(code_of(onnxkit_plan(model.get(), inputs, nullptr, nullptr, &report)).empty());
   CHECK(json_of(report)["backend"] == "cpu");
+  REQUIRE(code_of(onnxkit_model_describe(model.get(), &report)).empty());
+  const auto described = json_of(report);
+  CHECK(described["inputs"][1]["has_default"] == true);
+  CHECK(described["outputs"][0]["type"] == "float");
   const onnxkit_model* models[] = {model.get()};
   const onnxkit_values* sets[] = {inputs};
   REQUIRE(text_of(onnxkit_diff(models, 1, sets, 1, R"({"backends": ["reference", "cpu"]})", nullptr, &report)).empty());
@@ -280,6 +284,39 @@ TEST_CASE("c: inputs are generated, plans told, backends compared") {
   CHECK(compared["sides"][1]["backend"] == "cpu");
   CHECK(compared["verdict"] == "identical");
   CHECK(code_of(onnxkit_diff(models, 1, sets, 1, R"({"backends": ["cpu"]})", nullptr, &report)) == "usage");
+}
+
+TEST_CASE("c: models are measured, and reports formatted") {
+  const auto model = model_of(scaled);
+  const onnxkit_model* models[] = {model.get()};
+  onnxkit_text* report = nullptr;
+  const auto fault_of = [&](const char* options) {
+    return text_of(onnxkit_bench(models, 1, nullptr, options, nullptr, &report));
+  };
+  REQUIRE(fault_of(R"({"backends": ["cpu"], "dims": {"N": 5}, "max_seconds": 0.05, "threads": 1})").empty());
+  const std::string text = taken(report);
+  const auto measured = nlohmann::json::parse(text);
+  CHECK(measured["benchmarks"][0]["model"] == "model");
+  CHECK(measured["benchmarks"][0]["threads"] == 1);
+  CHECK(measured["benchmarks"][0]["sides"][0]["verdict"] == "identical");
+  CHECK(fault_of(R"({"backends": ["cpu"], "precision_goal": 0})") ==
+        "error[usage]: the option \"precision_goal\" must be from 0.0001 to 1\n");
+  CHECK(fault_of(R"({"backends": ["cpu"], "max_seconds": 0})") ==
+        "error[usage]: the option \"max_seconds\" must be above 0\n");
+  CHECK(fault_of(R"({"backends": ["cpu:threads=2"], "threads": 1})") ==
+        "error[usage]: the option \"threads\": 1 contradicts the option threads=2 of cpu\n");
+  CHECK(code_of(onnxkit_bench(models, 0, nullptr, nullptr, nullptr, &report)) == "usage");
+  const auto formatted = [&](const char* options) {
+    REQUIRE(text_of(onnxkit_bench_format(text.data(), text.size(), options, &report)).empty());
+    return taken(report);
+  };
+  CHECK(formatted(nullptr).find("cpu") != std::string::npos);
+  CHECK(formatted(R"({"format": "html"})").find("<html") != std::string::npos);
+  const std::string before = nlohmann::json({{"before", text}}).dump();
+  CHECK(formatted(before.c_str()).find("cpu") != std::string::npos);
+  CHECK(code_of(onnxkit_bench_format("{}", 2, nullptr, &report)) == "json-syntax");
+  CHECK(code_of(onnxkit_bench_format("{", 1, nullptr, &report)) == "json-syntax");
+  CHECK(code_of(onnxkit_bench_format(nullptr, 0, nullptr, &report)) == "usage");
 }
 
 TEST_CASE("c: operators and backends are listed") {

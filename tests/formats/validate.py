@@ -190,6 +190,17 @@ def calls_of_extract(folder):
     return [[model, "-o", str(folder / "part.onnx"), "--to", name] for name in ("features", "act1")]
 
 
+def calls_of_sweep():
+    return [["check", "testdata/models/functions", "no/such/file"], ["infer --format text", "testdata/models/fc2"]]
+
+
+def faults_of_sweep(report, status):
+    if sum(report["outcomes"].values()) != len(report["results"]):
+        yield "outcomes do not add up"
+    if (status == 3) != (report["outcomes"]["failed"] > 0):
+        yield f"exit status {status} does not fit the outcomes"
+
+
 def calls_of_ops():
     return [[], ["Resize", "Upsample"], ["--domain", "com.microsoft"]]
 
@@ -222,6 +233,9 @@ def main():
                  ("downgrade", "json", schemas / "opset.schema.json", faults_of_opset, calls_of_opset("5")),
                  ("simplify", "json", schemas / "simplify.schema.json", faults_of_simplify, calls_of_simplify()),
                  ("extract", "json", schemas / "extract.schema.json", faults_of_run, calls_of_extract(pathlib.Path(name))),
+                 ("sweep", "json", schemas / "sweep.schema.json", faults_of_sweep, calls_of_sweep()),
+                 ("extract", "json", schemas / "error.schema.json", faults_of_error, [["no/such/file", "-o", "out.onnx", "--to", "y"]]),
+                 ("sweep", "json", schemas / "error.schema.json", faults_of_error, [["check --no-such-option", "testdata/models/functions"]]),
                  *((command, "json", schemas / "error.schema.json", faults_of_error, [["no/such/file"]])
                    for command in ("infer", "run", "inspect", "diff", "bench", "ops"))]
         for command, form, schema, more_faults, calls in forms:

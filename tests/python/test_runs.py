@@ -1,5 +1,8 @@
 """Values, sessions, comparisons."""
+import json
+import pathlib
 import signal
+import tempfile
 import threading
 import time
 import unittest
@@ -67,6 +70,8 @@ class Values(unittest.TestCase):
 
     def test_lists_get_the_declared_type(self):
         self.assertEqual(numpy.float32, model(SCALED).session().run({"x": [1, 2]})["y"].dtype)
+        self.assertEqual(numpy.float32, model(SCALED).run({"x": [1, 2]})["y"].dtype)
+        self.assertEqual("identical", onnxkit.diff(model(SCALED), ["reference", "cpu"], inputs={"x": [1, 2]}).verdict)
         with self.assertRaises(onnxkit.InputError) as raised:
             model(SCALED).session().run({"x": numpy.array([1, 2])})
         self.assertEqual("input-type", raised.exception.code)
@@ -153,6 +158,10 @@ class Comparing(unittest.TestCase):
         report = onnxkit.diff([first, second])
         self.assertFalse(report)
         self.assertEqual("not rounding", report.verdict)
+        report = onnxkit.diff([first, second], atol=1e-3)
+        self.assertFalse(report)
+        self.assertEqual("beyond tolerance", report.verdict)
+        self.assertTrue(onnxkit.diff([first, second], atol=2))
 
     def test_wrong_use_is_told(self):
         with self.assertRaises(onnxkit.UsageError):
@@ -161,6 +170,57 @@ class Comparing(unittest.TestCase):
             onnxkit.diff(model(SCALED), ["cpu"])
         with self.assertRaises(onnxkit.UsageError):
             onnxkit.diff(model(SCALED), ["cpu", "reference"], tolerances={"y": {"rtoll": 1}})
+
+class Measuring(unittest.TestCase):
+
+    def bench(self, *models, **options):
+        return onnxkit.bench(list(models) or model(SCALED), options.pop("backends", ["cpu", "reference"]), dims=options.pop("dims", {"N": 4}),
+                             max_seconds=0.1, threads=1, **options)
+
+    def test_reports(self):
+        report = self.bench(inputs={"factor": [2]}, profile=True)
+        self.assertTrue(report)
+        self.assertEqual(["cpu", "reference"], list(report.medians))
+        self.assertEqual("identical", report.sides[0]["verdict"])
+        self.assertEqual({"threads": "1"}, report.sides[0]["options"])
+        self.assertIn("profile", report.sides[0])
+        self.assertIn("reference", str(report))
+        self.assertIn("<html", report.format("html"))
+        self.assertIn("traceEvents", report.format("trace"))
+        self.assertIn("| cpu", report.format("markdown"))
+        self.assertIn("cpu,", report.format("csv"))
+
+    def test_changes_since_an_earlier_report(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "report.json")
+            self.bench().save(path)
+            earlier = onnxkit.BenchReport.read(path)
+        changes = earlier.changes(earlier)
+        self.assertTrue(changes)
+        self.assertEqual(["cpu", "reference"], [change["label"] for change in changes.changes])
+        slower = json.loads(json.dumps(earlier.json))
+        for run in (run for round in slower["benchmarks"][0]["sides"][0]["rounds"] for run in round):
+            run[0] *= 3
+        changes = onnxkit.BenchReport(slower).changes(earlier, max_slowdown=0.5)
+        self.assertFalse(changes)
+        self.assertEqual([True, False], [change["too_slow"] for change in changes.changes])
+        self.assertIn("too slow", str(changes))
+
+    def test_a_wrong_answer_is_a_finding(self):
+        report = self.bench(model("main (float[3] x) => (float[3] y) { y = Sin (x) }"),
+                            model("main (float[3] x) => (float[3] y) { y = Cos (x) }"), backends="cpu", dims=None)
+        self.assertFalse(report)
+        self.assertEqual(["model 0 on cpu", "model 1 on cpu"], list(report.medians))
+
+    def test_wrong_use_is_told(self):
+        for options in ({"backends": "no-such"}, {"backends": "cpu:threads=2"}, {"precision_goal": 2}, {"inputs": {"z": [1]}}):
+            with self.subTest(options), self.assertRaises(onnxkit.Error):
+                self.bench(**options)
+        with self.assertRaises(onnxkit.UnsupportedError):
+            self.bench().changes(self.bench(dims={"N": 5}))
+
+
+class Listing(unittest.TestCase):
 
     def test_backends_are_listed(self):
         listed = {backend["name"]: backend for backend in onnxkit.backends(python="/no/such/python")}

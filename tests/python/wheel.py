@@ -9,6 +9,7 @@ import os
 import pathlib
 import re
 import shutil
+import struct
 import subprocess
 import sys
 import sysconfig
@@ -29,6 +30,15 @@ assert model.session("cpu").run({"input": numpy.zeros((2, 16), "f4")})["output"]
 assert onnxkit.Model.from_bytes(model.to_bytes(format="json"), format="json").check()
 print(onnxkit.__file__)
 """
+
+
+def jbig_picture():
+    """A TIFF file of 8 x 8 pixels whose compression is JBIG; the data are none."""
+    width, length, bits, compression, photometric, offset, rows, size, jbig = 256, 257, 258, 259, 262, 273, 278, 279, 34661
+    data = bytes(24)
+    entries = {width: 8, length: 8, bits: 1, compression: jbig, photometric: 0, offset: 8, rows: 8, size: len(data)}
+    directory = b"".join(struct.pack("<HHII", tag, 4, 1, value) for tag, value in entries.items())
+    return struct.pack("<2sHI", b"II", 42, 8 + len(data)) + data + struct.pack("<H", len(entries)) + directory + bytes(4)
 
 
 def output_of(*command):
@@ -72,9 +82,15 @@ def main():
         suite.check("use the package", "" if status == 0 and str(site) in text else text)
         status, text = output_of(folder / "venv/bin/onnxkit", "check", "testdata/models/fc2/onnx_opset9.onnx")
         suite.check("use the program", "" if status == 0 else text)
-        picture = ("run", "testdata/models/unet_shapes/model.onnx", "-i", "testdata/pictures/rgb.png", "--format", "json")
-        status, text = output_of(python, "-m", "onnxkit", *picture)
-        suite.check("read a picture", "" if status == 0 else text)
+        for kind in ("png", "tiff", "jp2", "webp", "jpg"):
+            picture = ("run", "testdata/models/unet_shapes/model.onnx", "-i", f"testdata/pictures/rgb.{kind}", "--format", "json")
+            status, text = output_of(python, "-m", "onnxkit", *picture)
+            suite.check(f"read a picture: {kind}", "" if status == 0 else text)
+        (folder / "jbig.tiff").write_bytes(jbig_picture())
+        status, text = output_of(python, "-m", "onnxkit", "run", "testdata/models/unet_shapes/model.onnx", "-i", folder / "jbig.tiff")
+        suite.check("refuse JBIG", "" if status not in (0, 3) and "compressed by JBIG are not supported" in text else text)
+        licences = {path.name for path in site.glob("onnxkit-*.dist-info/licenses/licenses/*")}
+        suite.check("licences", "" if "libtiff6.txt" in licences and "libjbig0.txt" not in licences else sorted(licences))
         # A worker that is found and runs in this environment has the packages that this environment has.
         status, text = output_of(folder / "venv/bin/onnxkit", "backends", "--format", "json")
         listed = {backend["name"]: backend for backend in json.loads(text)["backends"]} if status == 0 else {}

@@ -66,22 +66,6 @@ Result<InputSet> inputs_for(const Model& model, const BenchArguments& arguments,
   return input_set(arguments.inputs.inputs.empty() ? "generated" : "given", *std::move(complete));
 }
 
-/// Every side with so many threads, where its backend has that option; what is said of the others.
-std::vector<std::string> set_threads(std::vector<DiffSide>& sides, std::int64_t threads, const ThreadOptions& known) {
-  std::vector<std::string> warnings;
-  std::set<std::string> told;
-  for (DiffSide& side : sides) {
-    const auto found = known.find(side.backend);
-    if (found == known.end()) continue;
-    if (found->second)
-      side.options["threads"] = std::to_string(threads);
-    else if (told.insert(side.backend).second)
-      warnings.push_back(
-          fmt::format("{} has no option \"threads\": --threads does not change how many it uses", side.backend));
-  }
-  return warnings;
-}
-
 /// Of a word that is no file, but a backend: that -b takes one word.
 Error with_commas(Error error, const std::string& model, const BenchArguments& arguments) {
   Diagnostic& told = error.diagnostic;
@@ -146,20 +130,6 @@ std::set<std::string> names_of(const std::vector<BackendWord>& named, const Benc
   return names;
 }
 
-/// Error usage where --threads would change nothing.
-Result<ThreadOptions> thread_options(const std::vector<BackendWord>& named, const BenchArguments& arguments) {
-  ThreadOptions threads;
-  bool may_change = false;
-  for (const std::string& name : names_of(named, arguments)) {
-    for (const BackendInfo& info : backends({.context = arguments.bench.context, .names = {name}})) {
-      if (info.available) threads[name] = info.options.contains("threads");
-      may_change = may_change || !info.available || threads[name];
-    }
-  }
-  if (may_change) return threads;
-  return make_error("usage", "no backend here has an option \"threads\", so --threads would change nothing");
-}
-
 }  // namespace
 
 void name_backends(BenchArguments& arguments) {
@@ -213,14 +183,13 @@ Result<ThreadOptions> check_backends(const BenchArguments& arguments) {
   for (const BackendWord& backend : *named) {
     if (auto checked = check_backend(backend.name, backend.options, arguments.bench.context); !checked)
       return checked.error();
-    const auto threads = backend.options.find("threads");
-    if (threads == backend.options.end()) continue;
-    for (const std::int64_t asked : arguments.threads)
-      if (threads->second != std::to_string(asked))
-        return make_error("usage", fmt::format("--threads {} contradicts the option threads={} of {}", asked,
-                                               without_controls(threads->second), without_controls(backend.name)));
+    for (const std::int64_t threads : arguments.threads) {
+      if (auto checked = check_threads(threads, backend.name, backend.options, "--threads"); !checked)
+        return checked.error();
+    }
   }
-  return arguments.threads.empty() ? Result<ThreadOptions>(ThreadOptions()) : thread_options(*named, arguments);
+  if (arguments.threads.empty()) return ThreadOptions();
+  return thread_options(names_of(*named, arguments), arguments.bench.context, "--threads");
 }
 
 void expand_bench_models(BenchArguments& arguments) {
@@ -249,7 +218,7 @@ Result<BenchSetup> bench_setup(const BenchPlan& plan, const BenchArguments& argu
   auto sides = read_sides(plan.models, arguments.backends);
   if (!sides) return with_commas(in_file(sides.error(), plan.models.front()), plan.models.front(), arguments);
   BenchSetup setup{*std::move(sides), {}, {}};
-  if (plan.threads) setup.warnings = set_threads(setup.sides, *plan.threads, threads);
+  if (plan.threads) setup.warnings = set_threads(setup.sides, *plan.threads, threads, "--threads");
   const auto with_model =
       std::find_if(setup.sides.begin(), setup.sides.end(), [](const DiffSide& side) { return side.model; });
   if (with_model == setup.sides.end())

@@ -1,11 +1,11 @@
 #pragma once
 
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "onnxkit/diff.h"
+#include "tools/actions/threads.h"
 #include "tools/bench/arguments.h"
 
 namespace onnxkit::tools {
@@ -34,9 +34,6 @@ std::vector<BenchPlan> bench_plans(const BenchArguments& arguments);
 
 /// Before anything is measured: standard input is a report, a model or an input of one measurement only. Error usage.
 Result<void> check_bench_streams(const BenchArguments& arguments);
-
-/// What --threads can be given to, by the backend's name; those that could not be asked are left out.
-using ThreadOptions = std::map<std::string, bool>;
 
 /// Before anything is measured: whether all backends that are named exist and have the options that they are given. With --threads asks them for that
 /// option. Errors: unknown-backend, unknown-option, usage (two numbers of threads for one backend, backends that nothing runs on).

@@ -100,4 +100,9 @@ WorkerSettings worker_settings(const WorkerOptions& options) {
   return settings;
 }
 
+fs::path own_file(const std::string& name) {
+  const auto workers = own_workers();
+  return workers ? (workers->parent_path() / name).lexically_normal() : fs::path();
+}
+
 }  // namespace onnxkit::tools

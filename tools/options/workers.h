@@ -1,5 +1,6 @@
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -29,5 +30,8 @@ void warn_of_unused_limits(const CLI::App& command, const std::vector<std::strin
 /// With what the command line left open: the interpreter from ONNXKIT_PYTHON, else python3, and as the last folder that of onnxkit,
 /// share/onnxkit/workers beside the program's own.
 WorkerSettings worker_settings(const WorkerOptions& options);
+
+/// The file NAME of share/onnxkit, which came with the program; empty where the program's own place cannot be told.
+std::filesystem::path own_file(const std::string& name);
 
 }  // namespace onnxkit::tools

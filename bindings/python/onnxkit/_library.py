@@ -46,6 +46,7 @@ _FUNCTIONS = {
         (c_void_p, [c_char_p, c_size_t, c_char_p, c_char_p, POINTER(c_void_p), POINTER(c_void_p)]),
     "model_write": (c_void_p, [c_void_p, c_char_p, c_char_p, POINTER(c_void_p)]),
     "model_bytes": (c_void_p, [c_void_p, c_char_p, POINTER(c_void_p)]),
+    "model_describe": (c_void_p, [c_void_p, POINTER(c_void_p)]),
     "model_copy": (c_void_p, [c_void_p]),
     "model_free": (None, [c_void_p]),
     "check": (c_void_p, [c_void_p, c_char_p, POINTER(c_void_p)]),
@@ -90,6 +91,8 @@ _FUNCTIONS = {
         POINTER(c_void_p), c_size_t,
         POINTER(c_void_p), c_size_t, c_char_p, c_void_p, POINTER(c_void_p)
     ]),
+    "bench": (c_void_p, [POINTER(c_void_p), c_size_t, c_void_p, c_char_p, c_void_p, POINTER(c_void_p)]),
+    "bench_format": (c_void_p, [c_char_p, c_size_t, c_char_p, POINTER(c_void_p)]),
 }
 
 

@@ -171,11 +171,12 @@ def from_value(handle):
     return None
 
 
-def to_values(named, ports=None):
-    """Values by name as a handle. `ports` are the inputs of a session by name."""
+def to_values(named, ports):
+    """Values by name as a handle. `ports` are the inputs that the model declares."""
     values = Handle(function("values_new")(), "values")
+    by_name = {port.name: port for port in ports}
     for name, value in named.items():
-        port = (ports or {}).get(name)
+        port = by_name.get(name)
         held = to_value(value, port and port.kind, port and type_named(port.type))
         call("values_add", values.pointer, name.encode(), held.pointer)
     return values

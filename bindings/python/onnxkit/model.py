@@ -9,7 +9,7 @@ from ._library import (Handle, call, function, interruptible_call, options_text,
 from ._values import from_values, to_values
 from .errors import ConversionRefused, Error, InputError
 from .reports import CheckReport, Finding, InferReport
-from .session import Session
+from .session import Port, Session
 
 
 def _call_with_findings(name, *arguments):
@@ -93,6 +93,16 @@ class Model:
         options = options_text(format=format, weights=weights, data_file=data_file, file_per_tensor=file_per_tensor,
                                threshold=threshold, force=force, allow_outside_data=allow_outside_data)
         return _call_with_findings("model_write", self._handle.pointer, os.fsencode(path), options)
+
+    @property
+    def inputs(self):
+        """What the main graph declares: a list of `Port`."""
+        return [Port.of(port) for port in report_of("model_describe", self._handle.pointer)["inputs"]]
+
+    @property
+    def outputs(self):
+        """What the main graph gives: a list of `Port`."""
+        return [Port.of(port) for port in report_of("model_describe", self._handle.pointer)["outputs"]]
 
     def copy(self):
         """An independent copy, which costs the graph only."""
@@ -202,7 +212,7 @@ class Model:
 
     def generate_inputs(self, given=None, *, dims=None, seed=None, memory_bytes=None, time_ms=None, schemas=None):
         """A value for each input that needs one: what is given, else generated to fit the graph. Sizes of open dimensions are `dims`."""
-        values = to_values(given or {})
+        values = to_values(given or {}, self.inputs)
         options = options_text(dims=dims, seed=seed, memory_bytes=memory_bytes, time_ms=time_ms, schemas=schemas)
         slot = interruptible_call("generate_inputs", self._handle.pointer, values.pointer, options)
         return from_values(taken(slot, "values"))
@@ -210,7 +220,7 @@ class Model:
     def plan(self, backend="cpu", *, inputs=None, dims=None, seed=None, threads=None, memory_bytes=None, time_ms=None,
              allow_outside_data=None, schemas=None, python=None):
         """What a backend that compiles plans makes of the model for inputs of these sizes, as a dictionary (docs/json/plan.schema.json)."""
-        values = to_values(inputs or {})
+        values = to_values(inputs or {}, self.inputs)
         options = worker_options(backend=backend, dims=dims, seed=seed, threads=threads, memory_bytes=memory_bytes,
                                  time_ms=time_ms, allow_outside_data=allow_outside_data, schemas=schemas, python=python)
         return json.loads(text_bytes(interruptible_call("plan", self._handle.pointer, values.pointer, options)))

@@ -1,8 +1,11 @@
 """What commands report. Each report has all of its JSON as `json`, whose form docs/json describes."""
 
+import ctypes
 import dataclasses
+import json
+import pathlib
 
-from ._library import members
+from ._library import call, members, options_text, text_bytes
 
 
 def _place(place):
@@ -86,11 +89,12 @@ class InferReport(Report):
         return "\n".join([*map(str, self.findings), *(f"{name}: {type}" for name, type in self.types.items())])
 
 
+#: Verdicts that are findings.
+_WRONG = ("beyond tolerance", "not rounding", "mismatch")
+
+
 class DiffReport(Report):
     """How far backends agree. True when all sides ran and no output deviates by more than rounding explains."""
-
-    #: Verdicts that are findings.
-    WRONG = ("beyond", "not rounding", "mismatch")
 
     @property
     def verdict(self):
@@ -104,9 +108,77 @@ class DiffReport(Report):
 
     def __bool__(self):
         failed = any("failure" in side for side in self.sides)
-        return self.json["compared"] and not self.json.get("cancelled") and not failed and self.verdict not in self.WRONG
+        return self.json["compared"] and not self.json.get("cancelled") and not failed and self.verdict not in _WRONG
 
     def __str__(self):
         base = self.json["base"]
         lines = [side["summary"] for i, side in enumerate(self.sides) if i != base or "failure" in side]
         return "\n".join(line for line in lines if line)
+
+
+class BenchChanges(Report):
+    """What has changed from one measurement to another. True when nothing is surely slower than allowed, has failed or answers wrong."""
+
+    def __init__(self, json, text):
+        super().__init__(json)
+        self._text = text
+
+    @property
+    def changes(self):
+        """Each side as docs/json/bench.schema.json has it."""
+        return self.json["changes"]
+
+    def __bool__(self):
+        return not any(change["too_slow"] or change["worse"] for change in self.changes)
+
+    def __str__(self):
+        return self._text
+
+
+class BenchReport(Report):
+    """How long models take. True when all sides ran and no output deviates by more than rounding explains."""
+
+    @classmethod
+    def read(cls, path):
+        """A report that `save` or `onnxkit bench --format json` wrote."""
+        return cls(json.loads(pathlib.Path(path).read_text()))
+
+    def save(self, path):
+        """Writes it as JSON, for `read`, `onnxkit bench --compare` and `--baseline`."""
+        pathlib.Path(path).write_text(json.dumps(self.json))
+
+    @property
+    def sides(self):
+        """Each side as docs/json/bench.schema.json has it; times are in seconds."""
+        return [side for benchmark in self.json["benchmarks"] for side in benchmark["sides"]]
+
+    @property
+    def medians(self):
+        """Seconds of a run by side; those that failed are left out."""
+        return {side["label"]: side["wall"]["median"] for side in self.sides if "wall" in side}
+
+    @property
+    def warnings(self):
+        """What disturbed the measurement."""
+        return [warning for benchmark in self.json["benchmarks"] for warning in benchmark["warnings"]]
+
+    def changes(self, before, max_slowdown=None):
+        """What has changed since an earlier report; slower than `max_slowdown` (0.05) is a finding."""
+        text = json.dumps(before.json)
+        all_parts = json.loads(self.format("json", before=text, max_slowdown=max_slowdown))
+        return BenchChanges(all_parts["comparison"], self.format("text", before=text, max_slowdown=max_slowdown))
+
+    def format(self, form, **options):
+        """As text: "text", "markdown", "csv", "html" (a page), "trace" (what Perfetto opens)."""
+        report = json.dumps(self.json).encode()
+        slot = ctypes.c_void_p()
+        call("bench_format", report, len(report), options_text(format=form, **options), ctypes.byref(slot))
+        return text_bytes(slot).decode()
+
+    def __bool__(self):
+        failed = any("failure" in part for part in [*self.json["benchmarks"], *self.sides])
+        cancelled = any(benchmark["cancelled"] for benchmark in self.json["benchmarks"])
+        return not failed and not cancelled and all(side.get("verdict") not in _WRONG for side in self.sides)
+
+    def __str__(self):
+        return self.format("text")

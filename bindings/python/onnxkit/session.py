@@ -34,7 +34,6 @@ class Session:
         self._lock = threading.Lock()
         described = report_of("session_describe", self._handle.pointer)
         self.inputs = [Port.of(port) for port in described["inputs"]]
-        self._ports = {port.name: port for port in self.inputs}
         self.outputs = [Port.of(port) for port in described["outputs"]]
         self.warnings = described["warnings"]  #: what the runtime said when it loaded the model
 
@@ -45,7 +44,7 @@ class Session:
         outputs: names of those wanted, in this order; all unless given.
         seed: of random operators without one of their own.
         """
-        values = to_values(inputs, self._ports)
+        values = to_values(inputs, self.inputs)
         options = options_text(outputs=outputs and list(outputs), seed=seed)
         with self._lock:
             slot = interruptible_call("session_run", self._handle.pointer, values.pointer, options)

@@ -27,6 +27,12 @@ struct SessionPort {
   bool has_default = false;  ///< an input that may be left out: an initializer gives its value
 };
 
+struct ModelPorts {
+  std::vector<SessionPort> inputs, outputs;
+};
+/// What the main graph declares, in its order; none without a graph.
+ONNXKIT_API ModelPorts ports_of(const Model& model);
+
 struct SessionOptions {
   /// "reference", "cpu", "cuda", or a worker ("onnxruntime", "openvino" ...; docs/backends.md).
   std::string backend = "reference";

@@ -102,6 +102,8 @@ ONNXKIT_C_API onnxkit_error* onnxkit_model_write(const onnxkit_model* model, con
                                                  onnxkit_text** findings);
 /* The model as bytes. Options: "format" (binary unless given), "weights" ("keep", "embed"), "allow_outside_data". */
 ONNXKIT_C_API onnxkit_error* onnxkit_model_bytes(const onnxkit_model* model, const char* options, onnxkit_text** bytes);
+/* What the main graph declares, as onnxkit_session_describe tells it: {"inputs": [...], "outputs": [...]}. */
+ONNXKIT_C_API onnxkit_error* onnxkit_model_describe(const onnxkit_model* model, onnxkit_text** description);
 /* A copy shares text and weights with the original and costs the graph only. NULL without memory. */
 ONNXKIT_C_API onnxkit_model* onnxkit_model_copy(const onnxkit_model* model);
 ONNXKIT_C_API void onnxkit_model_free(onnxkit_model* model);
@@ -245,6 +247,23 @@ ONNXKIT_C_API onnxkit_error* onnxkit_plan(const onnxkit_model* model, const onnx
 ONNXKIT_C_API onnxkit_error* onnxkit_diff(const onnxkit_model* const* models, size_t model_count,
                                           const onnxkit_values* const* sets, size_t set_count, const char* options,
                                           const onnxkit_stop* stop, onnxkit_text** report);
+
+/*
+ * Measures how long models take, round by round in random order (docs/bench.md): sides as for onnxkit_diff, on one set of inputs, which may be NULL or lack some.
+ * Options: "backends", "files", "dims", "seed", "threads" (of every backend that has this option), "precision_goal" (0.02 unless given), "max_seconds" (30),
+ * "profile", "all_runs" (their times, not those of 21 in each round), "judge" (true: outputs are compared with the reference), "memory_bytes",
+ * "allow_outside_data", "schemas", and those of workers. The report is that of `onnxkit bench` with one model.
+ */
+ONNXKIT_C_API onnxkit_error* onnxkit_bench(const onnxkit_model* const* models, size_t model_count,
+                                           const onnxkit_values* inputs, const char* options, const onnxkit_stop* stop,
+                                           onnxkit_text** report);
+/*
+ * A report of onnxkit_bench, or of `onnxkit bench --format json`, in another form. Options: "format" ("text" unless given, "markdown", "csv", "json"; "html" is a page,
+ * "trace" what Perfetto opens), "before" (an older report, as text: what has changed since), "max_slowdown" (0.05 unless given: from where on a change counts as
+ * slower).
+ */
+ONNXKIT_C_API onnxkit_error* onnxkit_bench_format(const char* report, size_t size, const char* options,
+                                                  onnxkit_text** text);
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,9 @@
+"""Errors of the fake."""
+
+
+class RayError(Exception):
+    pass
+
+
+class WorkerCrashedError(RayError):
+    pass
