@@ -165,7 +165,7 @@ def check_ray(suite, sweeps, python, real):
     status, report, messages = sweeps.run("check", "ray", *words, FAKE_RAY="noise", **fake)
     suite.check("Ray: what it prints", differs((1, 7, True), (status, len(outcomes(report)), "what a library prints" in messages)))
     status, report, _ = sweeps.run("check", "ray", *words, FAKE_RAY="no-cluster", **fake)
-    expected = (3, "worker-unavailable", "Ray has no cluster at local: nobody listens")
+    expected = (3, "worker-unavailable", "Ray cannot be reached at local: nobody listens")
     suite.check("Ray: no cluster", differs(expected, (status, report["error"]["code"], report["error"]["message"])))
     status, report, _ = sweeps.run("check", "ray/a.onnxtxt", *words, FAKE_RAY="lost", **fake)
     suite.check("Ray: a job that is lost", differs((3, ["the job was lost: WorkerCrashedError"]), (status, report["results"][0]["findings"])))

@@ -76,11 +76,14 @@ class Script {
     return script;
   }
   Script(Script&& other) noexcept
-      : id_(std::exchange(other.id_, 0)), lines_(std::move(other.lines_)), buffer_(std::move(other.buffer_)) {}
+      : id_(std::exchange(other.id_, 0)),
+        lines_(std::move(other.lines_)),
+        buffer_(std::move(other.buffer_)),
+        is_done_(other.is_done_) {}
   Script& operator=(Script&&) = delete;
   ~Script() {
     if (id_ == 0) return;
-    ::kill(id_, SIGTERM);  // it ends what runs on the cluster
+    if (!is_done_) ::kill(id_, SIGINT);  // it ends what runs on the cluster
     collect();
   }
 
@@ -101,6 +104,9 @@ class Script {
     }
     return std::nullopt;
   }
+
+  /// Nothing is left to do: it ends by itself.
+  void be_done() { is_done_ = true; }
 
   /// Its exit status, after its last line; 127 where the interpreter could not be run.
   int collect() {
@@ -130,6 +136,7 @@ class Script {
   pid_t id_ = 0;
   Descriptor lines_;
   std::string buffer_;
+  bool is_done_ = false;
 };
 
 JobEnd end_of(const json& line) {
@@ -148,7 +155,9 @@ JobEnd end_of(const json& line) {
   return end;
 }
 
-Error wrong_line() { return make_error("worker-protocol", "the script for Ray printed something else than the result of a job"); }
+Error wrong_line() {
+  return make_error("worker-protocol", "the script for Ray printed something else than the result of a job");
+}
 
 }  // namespace
 
@@ -180,6 +189,7 @@ Result<void> run_on_ray(std::span<const SweepJob> jobs, const JobLimits& limits,
       return wrong_line();
     }
   }
+  if (left == 0) script->be_done();
   if (left == 0 || stop.stop_requested()) return {};
   const int status = script->collect();
   if (status == 127) return make_error("worker-start", "the interpreter " + cluster.python + " cannot be run");

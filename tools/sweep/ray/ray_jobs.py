@@ -8,8 +8,8 @@ line with `error`, and nothing more.
 """
 import json
 import os
-import signal
 import sys
+import warnings
 
 # Tasks that are given to Ray before others have ended, for each processor of the cluster: nodes need not wait for the next one.
 AHEAD = 2
@@ -135,10 +135,10 @@ def run_all(ray, request):
 
 
 def main():
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     request = json.load(sys.stdin)
     try:
         import ray
+        warnings.filterwarnings("ignore", category=FutureWarning, module="ray")
     except ImportError:
         tell({"error": f"{sys.executable} has no package ray: pip install ray"})
         return 0
@@ -148,10 +148,12 @@ def main():
     try:
         ray.init(log_to_driver=False, logging_level="ERROR", **options)
     except Exception as fault:  # whatever ray raises where there is no cluster
-        tell({"error": f"Ray has no cluster at {request['address']}: {str(fault).splitlines()[0]}"})
+        tell({"error": f"Ray cannot be reached at {request['address']}: {str(fault).splitlines()[0]}"})
         return 0
     try:
         run_all(ray, request)
+    except KeyboardInterrupt:  # the sweep was stopped: the end of this driver ends what it runs on the cluster
+        pass
     finally:
         ray.shutdown()
     return 0
