@@ -21,7 +21,7 @@ class Compiled(Model):
         self.inputs = [port for port in inputs if not port.optional]
         for port in self.inputs + self.outputs:
             if port.kind != "tensor" or port.type == STRING:
-                raise WorkerError("unsupported", f"TVM has tensors of numbers only: '{port.name}' is a {'string' if port.kind == 'tensor' else port.kind}")
+                raise WorkerError("unsupported", f"TVM has tensors of numbers only: '{port.name}' has the kind {'string' if port.kind == 'tensor' else port.kind}")
         replaced = [port.name for port in inputs if port.optional]
         self.warnings = [f"initializers that are inputs keep their values: {', '.join(map(repr, replaced))}"] if replaced else []
         self.machines = {}
