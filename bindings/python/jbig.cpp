@@ -1,5 +1,5 @@
 // libjbig.so.0 of the wheel: the functions of libjbig that libtiff calls. libjbig itself is under the GPL, which would hold for the wheel as a whole. A
-// picture that is compressed by JBIG is refused with this text; all others do not come here.
+// picture that is compressed by JBIG cannot be decoded; all others do not come here.
 
 #include <cstddef>
 

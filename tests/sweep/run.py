@@ -169,6 +169,10 @@ def check_ray(suite, sweeps, python, real):
     suite.check("Ray: no cluster", differs(expected, (status, report["error"]["code"], report["error"]["message"])))
     status, report, _ = sweeps.run("check", "ray/a.onnxtxt", *words, FAKE_RAY="lost", **fake)
     suite.check("Ray: a job that is lost", differs((3, ["the job was lost: WorkerCrashedError"]), (status, report["results"][0]["findings"])))
+    status, report, messages = sweeps.run("check", "ray", *words, FAKE_RAY="dies", **fake)
+    told = "ended before all models were done, with status 5"
+    suite.check("Ray: a script that dies", "" if status == 3 and told in report["failure"]["message"] and told in messages else str((status, report)))
+    suite.check("Ray: what was done before", differs(7, len(report["results"]) + report["not_finished"]))
     absent = {"PYTHONPATH": str(sweeps.folder / "no-packages")}
     status, report, _ = sweeps.run("check", "ray/a.onnxtxt", "--ray", "local", "--python", python, **absent)
     has_ray = subprocess.run([python, "-c", "import ray"], capture_output=True).returncode == 0

@@ -148,13 +148,12 @@ std::string sweep_json(const SweepReport& sweep) {
   Json counts = Json::object(), results = Json::array();
   for (const SweepOutcome outcome : outcomes) counts[name_of(outcome)] = count_of(sweep, outcome);
   for (const SweepResult& result : sweep.results) results.push_back(result_json(result));
-  return json_text({{"format", "onnxkit-sweep"},
-                    {"format_version", 1},
-                    {"command", sweep.command},
-                    {"models", sweep.results.size() + sweep.left},
-                    {"outcomes", std::move(counts)},
-                    {"not_finished", sweep.left},
-                    {"results", std::move(results)}});
+  Json json = {{"format", "onnxkit-sweep"},     {"format_version", 1},
+               {"command", sweep.command},      {"models", sweep.results.size() + sweep.left},
+               {"outcomes", std::move(counts)}, {"not_finished", sweep.left}};
+  if (sweep.failure) json["failure"] = diagnostic_json(sweep.failure->diagnostic);
+  json["results"] = std::move(results);
+  return json_text(json);
 }
 
 std::string sweep_csv(const SweepReport& sweep) {

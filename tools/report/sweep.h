@@ -38,7 +38,8 @@ struct SweepResult {
 struct SweepReport {
   std::vector<std::string> command;  ///< words, without the model
   std::vector<SweepResult> results;  ///< in the order of models
-  std::size_t left = 0;              ///< models that were not begun or not finished, since the sweep was stopped
+  std::size_t left = 0;              ///< models that were not begun or not finished, since the sweep ended early
+  std::optional<Error> failure;      ///< why it did, unless it was stopped: of Ray, or of the file that keeps results
 };
 
 /// What the report of a model found: codes of errors and verdicts that are findings, each once; a signal, or what kept it from running.

@@ -1,4 +1,4 @@
-"""What the sweep uses of Ray, in this process. FAKE_RAY says what goes wrong: no-cluster, lost, noise."""
+"""What the sweep uses of Ray, in this process. FAKE_RAY says what goes wrong: no-cluster, lost, noise, dies."""
 import os
 
 from . import exceptions
@@ -8,7 +8,6 @@ _asked = []
 
 
 def init(**options):
-    _asked.append(options)
     if MODE == "no-cluster":
         raise ConnectionError("nobody listens\nand more")
     if MODE == "noise":
@@ -41,6 +40,9 @@ def wait(references, num_returns, timeout):
 def get(reference):
     if MODE == "lost":
         raise exceptions.WorkerCrashedError()
+    _asked.append(reference)
+    if MODE == "dies" and len(_asked) > 2:
+        os._exit(5)
     return reference()
 
 
