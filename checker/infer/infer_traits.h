@@ -42,19 +42,23 @@ ir::Dim unknown(const NodeShapes& node);
 
 /// What an input of an operator asks of the integers in it, or of the tensors of a sequence.
 enum class Role : std::uint8_t {
-  moved,     ///< nothing: the outputs hold the same numbers or tensors
-  shifted,   ///< nothing: the outputs hold the numbers plus those of input `other`
-  index,     ///< positions on the axis `axis` (attribute or default) of input 0
-  index_nd,  ///< positions on the leading axes of input 0
-  row,       ///< positions on axis 0 of input `other`
-  label,     ///< positions on axis 1 of input 0
-  length,    ///< positive, at most the size of axis 0 of input 0
-  time,      ///< positive, at most the size of axis `time_axis` of input 0
-  count,     ///< positive, at most the size of the axis `axis` of input 0
-  size,      ///< a small positive size or number of passes
-  pieces,    ///< sizes that make up the axis `axis` of input 0
-  scales,    ///< positive factors, one for each axis
-  counted,   ///< nothing, but how many are not zero is the size of an axis of output 0 that has no other name
+  moved,      ///< nothing: the outputs hold the same numbers or tensors
+  shifted,    ///< nothing: the outputs hold the numbers plus those of input `other`
+  index,      ///< positions on the axis `axis` (attribute or default) of input 0
+  index_nd,   ///< positions on the leading axes of input 0
+  row,        ///< positions on axis 0 of input `other`
+  label,      ///< positions on axis 1 of input 0
+  length,     ///< positive, at most the size of axis 0 of input 0
+  time,       ///< positive, at most the size of axis `time_axis` of input 0
+  count,      ///< positive, at most the size of the axis `axis` of input 0
+  size,       ///< a small positive size or number of passes
+  pieces,     ///< sizes that make up the axis `axis` of input 0
+  scales,     ///< positive factors, one for each axis
+  axes,       ///< different axes of input 0, but for the last `other`
+  unit_axes,  ///< different axes of size 1 of input 0
+  new_axes,   ///< different axes of output 0, which has one more than input 0 for each
+  share,      ///< reals from 0 to 1
+  counted,    ///< nothing, but how many are not zero is the size of an axis of output 0 that has no other name
   compared,  ///< nothing, but results turn where the elements pass InferTraits::numbers, or without that those of input `other`
   // of sequences
   like_input,   ///< its tensors are like input `other`
@@ -75,7 +79,7 @@ constexpr std::uint8_t every_input = 0xff;
 struct InputRole {
   std::uint8_t input;  ///< or every_input
   Role role;
-  std::uint8_t other = 0;  ///< the input that `role` compares with
+  std::uint8_t other = 0;  ///< the input that `role` compares with, or a number that it tells of
 };
 
 /// The roles of an operator's inputs; those without a row are data that may hold anything.

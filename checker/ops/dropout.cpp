@@ -30,7 +30,8 @@ void infer_12(InferContext& context) {
 
 void register_dropout(InferRegistry& registry) {
   registry.add("Dropout", versions(1, 11), infer_1_dropout, {.inputs = {{0, Role::moved}}});
-  registry.add("Dropout", since(12), infer_12, {.inputs = {{0, Role::moved}}, .training = {.input = 2}});
+  registry.add("Dropout", since(12), infer_12,
+               {.inputs = {{0, Role::moved}, {1, Role::share}}, .training = {.input = 2}});
 }
 
 }  // namespace onnxkit::checker

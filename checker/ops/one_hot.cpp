@@ -43,6 +43,8 @@ void infer_one_hot(InferContext& context) {
 
 }  // namespace
 
-void register_one_hot(InferRegistry& registry) { registry.add("OneHot", all_versions(), infer_one_hot); }
+void register_one_hot(InferRegistry& registry) {
+  registry.add("OneHot", all_versions(), infer_one_hot, {.inputs = {{1, Role::size}}});
+}
 
 }  // namespace onnxkit::checker

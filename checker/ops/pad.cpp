@@ -107,6 +107,8 @@ void infer_pad(InferContext& context) {
 
 }  // namespace
 
-void register_pad(InferRegistry& registry) { registry.add("Pad", all_versions(), infer_pad); }
+void register_pad(InferRegistry& registry) {
+  registry.add("Pad", all_versions(), infer_pad, {.inputs = {{3, Role::axes}}});
+}
 
 }  // namespace onnxkit::checker

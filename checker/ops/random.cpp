@@ -47,8 +47,9 @@ void infer_multinomial(InferContext& context) {
 void register_random(InferRegistry& registry) {
   registry.add("RandomNormal", all_versions(), infer_shaped, {.type_attributes = {"dtype"}});
   registry.add("RandomUniform", all_versions(), infer_shaped, {.type_attributes = {"dtype"}});
-  for (const char* op : {"RandomNormalLike", "RandomUniformLike", "Bernoulli"})
+  for (const char* op : {"RandomNormalLike", "RandomUniformLike"})
     registry.add(op, all_versions(), infer_like, {.type_attributes = {"dtype"}});
+  registry.add("Bernoulli", all_versions(), infer_like, {.inputs = {{0, Role::share}}, .type_attributes = {"dtype"}});
   registry.add("Multinomial", all_versions(), infer_multinomial, {.type_attributes = {"dtype"}});
 }
 

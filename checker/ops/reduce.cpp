@@ -139,12 +139,12 @@ void infer_cumulative(InferContext& context) {
 void register_reduce(InferRegistry& registry) {
   for (const char* op : {"ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMax", "ReduceMean",
                          "ReduceMin", "ReduceProd", "ReduceSum", "ReduceSumSquare"}) {
-    registry.add(op, all_versions(), infer_reduce);
+    registry.add(op, all_versions(), infer_reduce, {.inputs = {{1, Role::axes}}});
   }
   registry.add("ArgMax", all_versions(), infer_arg);
   registry.add("ArgMin", all_versions(), infer_arg);
-  registry.add("CumSum", all_versions(), infer_cumulative);
-  registry.add("CumProd", all_versions(), infer_cumulative);
+  registry.add("CumSum", all_versions(), infer_cumulative, {.inputs = {{1, Role::axes}}});
+  registry.add("CumProd", all_versions(), infer_cumulative, {.inputs = {{1, Role::axes}}});
 }
 
 }  // namespace onnxkit::checker

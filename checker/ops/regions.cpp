@@ -58,7 +58,8 @@ void infer_non_max_suppression(InferContext& context) {
 void register_regions(InferRegistry& registry) {
   registry.add("MaxRoiPool", all_versions(), infer_max_roi_pool);
   registry.add("RoiAlign", all_versions(), infer_roi_align, {.inputs = {{2, Role::row, 0}}});
-  registry.add("NonMaxSuppression", all_versions(), infer_non_max_suppression);
+  registry.add("NonMaxSuppression", all_versions(), infer_non_max_suppression,
+               {.inputs = {{2, Role::size}, {3, Role::share}, {4, Role::share}}});
 }
 
 }  // namespace onnxkit::checker

@@ -215,7 +215,7 @@ void infer_slice(InferContext& context) { Slice(context).infer(); }
 }  // namespace
 
 void register_slice(InferRegistry& registry) {
-  registry.add("Slice", all_versions(), infer_slice, {.inputs = {{0, Role::moved}}});
+  registry.add("Slice", all_versions(), infer_slice, {.inputs = {{0, Role::moved}, {3, Role::axes}}});
 }
 
 }  // namespace onnxkit::checker

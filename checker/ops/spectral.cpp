@@ -138,7 +138,7 @@ void register_spectral(InferRegistry& registry) {
   for (const char* op : {"HannWindow", "HammingWindow", "BlackmanWindow"})
     registry.add(op, all_versions(), infer_window, {.type_attributes = {"output_datatype"}});
   registry.add("MelWeightMatrix", all_versions(), infer_mel, {.type_attributes = {"output_datatype"}});
-  registry.add("DFT", all_versions(), infer_dft);
+  registry.add("DFT", all_versions(), infer_dft, {.inputs = {{2, Role::axes, 1}}});
   registry.add("STFT", all_versions(), infer_stft);
 }
 

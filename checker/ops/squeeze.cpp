@@ -86,8 +86,10 @@ void infer_unsqueeze(InferContext& context) {
 }  // namespace
 
 void register_squeeze(InferRegistry& registry) {
-  registry.add("Squeeze", all_versions(), infer_squeeze, {.inputs = {{0, Role::moved}}, .is_view = true});
-  registry.add("Unsqueeze", all_versions(), infer_unsqueeze, {.inputs = {{0, Role::moved}}, .is_view = true});
+  registry.add("Squeeze", all_versions(), infer_squeeze,
+               {.inputs = {{0, Role::moved}, {1, Role::unit_axes}}, .is_view = true});
+  registry.add("Unsqueeze", all_versions(), infer_unsqueeze,
+               {.inputs = {{0, Role::moved}, {1, Role::new_axes}}, .is_view = true});
 }
 
 }  // namespace onnxkit::checker

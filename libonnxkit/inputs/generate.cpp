@@ -173,6 +173,17 @@ class Generator {
           description = "1, on the last two axes 2: " + range_->reason;
           break;
         }
+        if (range_ && range_->form == InputRange::Form::shares) {
+          fill<double>(element, count, bytes, [&](std::size_t) { return random_.uniform(); });
+          description = range_->reason;
+          break;
+        }
+        if (range_ && range_->form == InputRange::Form::between) {
+          fill<double>(element, count, bytes,
+                       [&](std::size_t) { return static_cast<double>(random_.between(range_->low, range_->high)); });
+          description = fmt::format("{} to {}: {}", range_->low, range_->high, range_->reason);
+          break;
+        }
         if (compared_) {
           const std::size_t columns =
               dims->empty() ? 1 : static_cast<std::size_t>(std::max<std::int64_t>(dims->back(), 1));
@@ -256,9 +267,13 @@ class Generator {
 
   std::string integers(ElementType type, const std::vector<std::int64_t>& dims, std::size_t count,
                        std::vector<std::byte>& bytes) {
-    InputRange range = range_.value_or(InputRange{InputRange::Form::between, 0, 9, ""});
+    InputRange range = range_.value_or(InputRange{InputRange::Form::between, 0, 9, {}, ""});
     if (range.form == InputRange::Form::parts) {
       fill_parts(type, range.high, dims.empty(), count, bytes);
+      return range.reason;
+    }
+    if (range.form == InputRange::Form::axes) {
+      fill_axes(type, range.axes, count, bytes);
       return range.reason;
     }
     if (!range_ && mentions(name_, {"mask"})) {
@@ -310,6 +325,14 @@ class Generator {
     fill_integers(type, count, bytes, [&](std::size_t i) {
       return is_scalar ? size + rest : size + (static_cast<std::int64_t>(i) < rest ? 1 : 0);
     });
+  }
+
+  /// Different ones in ascending order, as far as there are so many; one of them where one is asked for.
+  void fill_axes(ElementType type, const std::vector<std::int64_t>& axes, std::size_t count,
+                 std::vector<std::byte>& bytes) {
+    const std::int64_t chosen = one_of(axes);
+    fill_integers(type, count, bytes,
+                  [&](std::size_t i) { return count == 1 ? chosen : axes[i * axes.size() / count]; });
   }
 
   std::string any_word() {

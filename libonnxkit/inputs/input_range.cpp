@@ -35,6 +35,7 @@ class InputRangeTracer {
   };
   static constexpr std::int64_t most_shift = std::int64_t{1} << 40;  // a chain of many fits
   static constexpr std::uint64_t most_numbers = 1 << 16;
+  static constexpr std::int64_t most_axes = 64;
 
   void read(const Reader& reader) {
     for (const InputRole& role : checker::traits_of(reader.node, reader.opsets, table_).inputs) {
@@ -74,8 +75,15 @@ class InputRangeTracer {
       case Role::pieces:
         return parts_of(graph, node, axis_attribute("axis", 0), at);
       case Role::scales:
-        if (!is_shifted()) range_ = {InputRange::Form::scales, 0, 0, "scales at " + at};
+        if (!is_shifted()) range_ = {InputRange::Form::scales, 0, 0, {}, "scales at " + at};
         return;
+      case Role::share:
+        if (!range_) range_ = {InputRange::Form::shares, 0, 1, {}, "from 0 to 1, for " + at};
+        return;
+      case Role::axes:
+      case Role::unit_axes:
+      case Role::new_axes:
+        return one_of_axes(axes_for(rule, reader), at);
       case Role::index_nd:
         for (std::int64_t axis = 0; axis < rank(graph, node, 0); ++axis) below(graph, node, 0, axis, 0, "indices", at);
         return;
@@ -143,7 +151,34 @@ class InputRangeTracer {
 
   void parts_of(const ir::Graph& graph, const ir::Node& node, std::int64_t axis, const std::string& at) {
     if (const auto size = size_of_axis(graph, node, 0, axis); size && !is_shifted())
-      range_ = {InputRange::Form::parts, 0, *size, fmt::format("parts of axis {} of size {} at {}", axis, *size, at)};
+      range_ = {
+          InputRange::Form::parts, 0, *size, {}, fmt::format("parts of axis {} of size {} at {}", axis, *size, at)};
+  }
+
+  /// Axes that the numbers at `input` may name; none where that is not known.
+  std::vector<std::int64_t> axes_for(const InputRole& rule, const Reader& reader) const {
+    const checker::Shape* data = shape(reader.graph, reader.node, 0);
+    const checker::Shape* named = shape(reader.graph, reader.node, reader.input);
+    if (!data || !named) return {};
+    const bool is_list = named->size() == 1 && named->front().is_constant() && named->front().constant() <= most_axes;
+    const std::int64_t count = is_list ? named->front().constant() : 1;
+    const std::int64_t all =
+        static_cast<std::int64_t>(data->size()) + (rule.role == Role::new_axes ? count : -std::int64_t{rule.other});
+    const auto is_one = [&](std::int64_t axis) {
+      const checker::Dim& size = (*data)[static_cast<std::size_t>(axis)];
+      return size.is_constant() && size.constant() == 1;
+    };
+    std::vector<std::int64_t> axes;
+    for (std::int64_t axis = 0; axis < all; ++axis)
+      if (rule.role != Role::unit_axes || is_one(axis)) axes.push_back(axis);
+    return axes;
+  }
+
+  void one_of_axes(std::vector<std::int64_t> axes, const std::string& at) {
+    if (!range_ && !axes.empty() && !is_shifted()) {
+      const std::int64_t last = axes.back();
+      range_ = {InputRange::Form::axes, axes.front(), last, std::move(axes), "axes at " + at};
+    }
   }
 
   /// `axis` is counted from the front afterwards.
@@ -162,9 +197,10 @@ class InputRangeTracer {
     high -= shift_.greatest;
     if (low > high) return;
     if (!range_) {
-      range_ = {InputRange::Form::between, low, high, std::move(reason)};
+      range_ = {InputRange::Form::between, low, high, {}, std::move(reason)};
     } else if (range_->form == InputRange::Form::between && (low > range_->low || high < range_->high)) {
-      range_ = {InputRange::Form::between, std::max(low, range_->low), std::min(high, range_->high), std::move(reason)};
+      range_ = {
+          InputRange::Form::between, std::max(low, range_->low), std::min(high, range_->high), {}, std::move(reason)};
     }
   }
 

@@ -91,6 +91,14 @@ const char* name_of(Role role) {
       return "pieces";
     case Role::scales:
       return "scales";
+    case Role::axes:
+      return "axes";
+    case Role::unit_axes:
+      return "unit-axes";
+    case Role::new_axes:
+      return "new-axes";
+    case Role::share:
+      return "share";
     case Role::counted:
       return "counted";
     case Role::compared:
