@@ -23,14 +23,17 @@ _ML_DTYPES = {
 # Bits of an element where they are packed; an array has a byte for each.
 _PACKED_BITS = {21: 4, 22: 4, 23: 4, 25: 2, 26: 2, 27: 6, 28: 6}
 _NUMBERS = {name: number for number, name in {**_NUMPY, **_ML_DTYPES}.items()}
+# A lookup by type takes a tenth of one by name.
+_NUMBERS_OF_TYPES = {numpy.dtype(name): number for number, name in _NUMPY.items()}
+_TYPES = {number: numpy.dtype(name) for number, name in _NUMPY.items()}
 # As ONNX names them, for the types of a session's inputs.
 _ONNX_NAMES = {"float": "float32", "double": "float64"}
 
 
 def numpy_type(number):
     """The numpy type of an element type."""
-    if number in _NUMPY:
-        return numpy.dtype(_NUMPY[number])
+    if number in _TYPES:
+        return _TYPES[number]
     name = _ML_DTYPES.get(number)
     if name is None:
         raise UnsupportedError("tensor-type", f"numpy has no type for element type {number}")
@@ -70,15 +73,16 @@ def _strings(array):
 def _tensor(array):
     if array.dtype.kind in "OSU":
         return _strings(array)
-    number = _NUMBERS.get(array.dtype.name)
+    number = _NUMBERS_OF_TYPES.get(array.dtype) or _NUMBERS.get(array.dtype.name)
     if number is None:
         raise TypeError(f"ONNX has no element type for numpy's {array.dtype}")
-    array = numpy.asarray(array, array.dtype.newbyteorder("<") if number in _NUMPY else None, order="C")
+    if not (array.dtype.isnative and array.flags.c_contiguous):
+        array = numpy.asarray(array, array.dtype.newbyteorder("<") if number in _NUMPY else None, order="C")
     if number in _PACKED_BITS:
         data = _packed(array, _PACKED_BITS[number])
         pointer, size = ctypes.cast(ctypes.c_char_p(data), ctypes.c_void_p), len(data)
     else:
-        pointer, size = array.ctypes.data_as(ctypes.c_void_p), array.nbytes
+        pointer, size = array.__array_interface__["data"][0], array.nbytes
     slot = ctypes.c_void_p()
     call("value_tensor", number, (ctypes.c_int64 * array.ndim)(*array.shape), array.ndim, pointer, size,
          ctypes.byref(slot))
@@ -148,7 +152,7 @@ def _from_tensor(value):
     data, size = function("value_bytes")(value), function("value_size")(value)
     if number in _PACKED_BITS:
         return _unpacked(ctypes.string_at(data, size), _PACKED_BITS[number], array.size, array.dtype).reshape(dims)
-    ctypes.memmove(array.ctypes.data, data, size)
+    ctypes.memmove(array.__array_interface__["data"][0], data, size)
     return array
 
 
@@ -174,9 +178,8 @@ def from_value(handle):
 def to_values(named, ports):
     """Values by name as a handle. `ports` are the inputs that the model declares."""
     values = Handle(function("values_new")(), "values")
-    by_name = {port.name: port for port in ports}
     for name, value in named.items():
-        port = by_name.get(name)
+        port = next((port for port in ports if port.name == name), None)
         held = to_value(value, port and port.kind, port and type_named(port.type))
         call("values_add", values.pointer, name.encode(), held.pointer)
     return values
