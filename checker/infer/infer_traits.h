@@ -52,6 +52,7 @@ enum class Role : std::uint8_t {
   time,       ///< positive, at most the size of axis `time_axis` of input 0
   count,      ///< positive, at most the size of the axis `axis` of input 0
   size,       ///< a small positive size or number of passes
+  stretched,  ///< sizes that input 0 can be broadcast to
   pieces,     ///< sizes that make up the axis `axis` of input 0
   scales,     ///< positive factors, one for each axis
   axes,       ///< different axes of input 0, but for the last `other`

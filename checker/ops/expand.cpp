@@ -60,7 +60,7 @@ void infer_expand(InferContext& context) {
 }  // namespace
 
 void register_expand(InferRegistry& registry) {
-  registry.add("Expand", all_versions(), infer_expand, {.inputs = {{0, Role::moved}, {1, Role::size}}});
+  registry.add("Expand", all_versions(), infer_expand, {.inputs = {{0, Role::moved}, {1, Role::stretched}}});
 }
 
 }  // namespace onnxkit::checker

@@ -222,7 +222,8 @@ void register_ml_features(InferRegistry& registry) {
   registry.add(ml_domain, "DictVectorizer", all_versions(), infer_dict_vectorizer);
   registry.add(ml_domain, "CastMap", all_versions(), infer_cast_map);
   registry.add(ml_domain, "FeatureVectorizer", all_versions(), infer_feature_vectorizer);
-  registry.add(ml_domain, "ArrayFeatureExtractor", all_versions(), infer_feature_extractor);
+  registry.add(ml_domain, "ArrayFeatureExtractor", all_versions(), infer_feature_extractor,
+               {.inputs = {{1, Role::label}}});
   registry.add(ml_domain, "ZipMap", all_versions(), infer_zip_map);
 }
 

@@ -272,8 +272,15 @@ class Generator {
       fill_parts(type, range.high, dims.empty(), count, bytes);
       return range.reason;
     }
+    if (range.form == InputRange::Form::sizes) {
+      fill_integers(type, count, bytes, [&](std::size_t i) {
+        const std::int64_t size = i < range.numbers.size() ? range.numbers[i] : 1;
+        return size == 1 ? random_.between(range.low, range.high) : size;
+      });
+      return range.reason;
+    }
     if (range.form == InputRange::Form::axes) {
-      fill_axes(type, range.axes, count, bytes);
+      fill_axes(type, range.numbers, count, bytes);
       return range.reason;
     }
     if (!range_ && mentions(name_, {"mask"})) {

@@ -72,6 +72,8 @@ class InputRangeTracer {
         return below(graph, node, 0, axis_attribute("time_axis", 0), 1, "lengths", at);
       case Role::count:
         return below(graph, node, 0, axis_attribute("axis", -1), 1, "a count", at);
+      case Role::stretched:
+        return stretch(reader, at);
       case Role::pieces:
         return parts_of(graph, node, axis_attribute("axis", 0), at);
       case Role::scales:
@@ -172,6 +174,22 @@ class InputRangeTracer {
     for (std::int64_t axis = 0; axis < all; ++axis)
       if (rule.role != Role::unit_axes || is_one(axis)) axes.push_back(axis);
     return axes;
+  }
+
+  /// The sizes of input 0 from its last axis on; where those are not known, or there are fewer elements, any.
+  void stretch(const Reader& reader, const std::string& at) {
+    const checker::Shape* data = shape(reader.graph, reader.node, 0);
+    const checker::Shape* named = shape(reader.graph, reader.node, reader.input);
+    const bool is_list = named && named->size() == 1 && named->front().is_constant();
+    const std::int64_t count = is_list ? named->front().constant() : 0;
+    if (!data || !is_list || count > most_axes || is_shifted()) return narrow(1, 4, "sizes at " + at);
+    if (range_) return;
+    std::vector<std::int64_t> sizes(static_cast<std::size_t>(count), 1);
+    for (std::size_t i = 1; i <= std::min(sizes.size(), data->size()); ++i) {
+      const checker::Dim& size = (*data)[data->size() - i];
+      if (size.is_constant()) sizes[sizes.size() - i] = size.constant();
+    }
+    range_ = {InputRange::Form::sizes, 1, 4, std::move(sizes), "sizes at " + at};
   }
 
   void one_of_axes(std::vector<std::int64_t> axes, const std::string& at) {

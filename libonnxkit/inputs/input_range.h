@@ -17,13 +17,14 @@ struct InputRange {
     between,  ///< integers from `low` to `high`, both included
     parts,    ///< sizes that add up to `high`
     scales,   ///< positive reals, one for each axis
-    axes,     ///< different numbers of `axes`
+    axes,     ///< different numbers of `numbers`
+    sizes,    ///< those of `numbers`, one for each element; small ones where they are 1
     shares,   ///< reals from 0 to 1
   };
   Form form = Form::between;
   std::int64_t low = 0;
   std::int64_t high = 0;
-  std::vector<std::int64_t> axes = {};
+  std::vector<std::int64_t> numbers = {};
   std::string reason;  ///< "indices into axis 0 of size 30522 at main / node 4 (Gather)"
 };
 

@@ -87,6 +87,8 @@ const char* name_of(Role role) {
       return "count";
     case Role::size:
       return "size";
+    case Role::stretched:
+      return "stretched";
     case Role::pieces:
       return "pieces";
     case Role::scales:
