@@ -443,6 +443,19 @@ def dequantized_weights(b):
     return activation(b, y)
 
 
+def padded(b):
+    """A Pad in front of convolutions and pools."""
+    x = tensor(b, b.pick(("float", "float", "float16", "double")), (b.pick((1, 2)), b.pick((1, 4, 8)), *[b.pick((1, 3, 5, 8)) for _ in range(b.pick((1, 2, 2, 3)))]))
+    x = clip(b, x, b.pick((0, 0, -1, 1)), b.pick((6, None))) if b.chance(0.3) else unary(b, b.pick(("Relu", "Relu", "Neg")), x)
+    sides = [[0, 0, *[b.pick((0, 1, 1, 2)) for _ in x.shape[2:]]] for _ in range(2)]
+    if b.chance(b.odd):
+        sides[0][1] = 1
+    fill = [b.exact(b.pick((0, 0, 0, 1, -math.inf)), x.type)] if b.chance(0.6) else []
+    shape = tuple(map(sum, zip(x.shape, *sides)))
+    y = b.op("Pad", [x, b.ints(sides[0] + sides[1]), *fill], x.type, shape, mode=b.pick(("constant", "constant", "constant", None, "edge")))
+    return pool(b, y) if b.chance(0.5) else conv(b, y, b.pick((1, 4, 8)), group=b.pick((1, 1, y.shape[1])) if y.shape[1] in (1, 4, 8) else 1)
+
+
 PATTERNS = {function.__name__: function for function in (
     gelu, swish, hard_swish, layer_normalization, rms_normalization, scaled_softmax, attention, rotary, convolution, product, joined_products,
-    quantized_convolution, quantized_product, views, reductions, transposes, common, sizes_in_the_graph, attention_mask, dequantized_weights)}
+    quantized_convolution, quantized_product, views, reductions, transposes, common, sizes_in_the_graph, attention_mask, dequantized_weights, padded)}

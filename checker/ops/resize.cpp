@@ -209,7 +209,9 @@ class Resize {
     if (!roi || roi->elements.size() != 2 * axes_.size()) return {};
     const auto begin = roi->elements[i].constant_real(), end = roi->elements[i + axes_.size()].constant_real();
     const auto factor = scale.constant_real();
-    return begin && end && factor ? scaled(context_.dims(), size, Scalar::real((*end - *begin) * *factor)) : Dim();
+    if (!begin || !end || !factor) return {};
+    const float part = static_cast<float>(*end - *begin) * static_cast<float>(*factor);  // as the reference computes it
+    return scaled(context_.dims(), size, Scalar::real(static_cast<double>(part)));
   }
 
   InferContext& context_;

@@ -171,8 +171,18 @@ Result<Plan> build(const ir::Model& model, std::span<const NamedValue> inputs, c
   const Subject::Options how = subject_options(options);
   auto subject = std::make_shared<Subject>(*std::move(made), options.table, options.evaluate, how);
   if (auto more = may_go_on(options); !more) return more.error();
-  if (const auto fault = options.fault ? options.fault : subject->fault()) {
-    if (generic) return build(model, inputs, options);
+  auto fault = options.fault ? options.fault : subject->fault();
+  if (fault && generic) return build(model, inputs, options);
+  if (fault && !options.fault) {
+    // Sizes that bodies declare are those of one input, as those of the main graph.
+    made = sized_model(model, inputs, options.fixes_small_inputs);
+    if (!made) return made.error();
+    if (drop_sizes_of_bodies(*made)) {
+      auto again = std::make_shared<Subject>(*std::move(made), options.table, options.evaluate, how);
+      if (!again->fault()) subject = std::move(again), fault.reset();
+    }
+  }
+  if (fault) {
     if (options.original) {
       made = sized_model(*options.original, inputs, options.fixes_small_inputs);
       if (!made) return made.error();

@@ -1,5 +1,6 @@
 #include "libonnxkit/plan/sized_model.h"
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -89,6 +90,30 @@ Result<ir::Model> sized_model(const ir::Model& model, std::span<const NamedValue
     if (output.type && output.type->kind == ir::DeclaredType::Kind::tensor) output.type->shape.reset();
   }
   return copy;
+}
+
+bool drop_sizes_of_bodies(ir::Model& model) {
+  bool has_any = false;
+  const auto drop = [&](std::span<ir::ValueInfo> ports) {
+    for (ir::ValueInfo& port : ports) {
+      if (!port.type || port.type->kind != ir::DeclaredType::Kind::tensor) continue;
+      has_any = has_any || port.type->shape;
+      port.type->shape.reset();
+    }
+  };
+  constexpr std::size_t counters = 2;  // of a Loop: number of the pass and condition, whose rank counts
+  const auto scopes = ir::graph_scopes(model);
+  const std::vector<ir::Graph*> graphs = ir::mutable_graphs(model);
+  for (std::size_t i = 0; i < graphs.size(); ++i) {
+    if (!scopes[i]->parent) continue;
+    const ir::Node& node = scopes[i]->parent->graph->nodes[scopes[i]->parent_node];
+    const std::size_t kept = node.op_type == "Loop" ? std::min(counters, graphs[i]->inputs.size()) : 0;
+    drop(std::span(graphs[i]->inputs).subspan(kept));
+    drop(graphs[i]->outputs);
+    has_any = has_any || !graphs[i]->value_infos.empty();
+    graphs[i]->value_infos.clear();
+  }
+  return has_any;
 }
 
 }  // namespace onnxkit::plan

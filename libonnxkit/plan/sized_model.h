@@ -12,4 +12,7 @@ namespace onnxkit::plan {
 /// for constants.
 Result<ir::Model> sized_model(const ir::Model& model, std::span<const NamedValue> inputs, bool fixes_small_inputs);
 
+/// Forgets the sizes that graphs inside the main one declare. Whether there were any.
+bool drop_sizes_of_bodies(ir::Model& model);
+
 }  // namespace onnxkit::plan

@@ -9,9 +9,21 @@
 
 namespace onnxkit::plan {
 
+namespace {
+
+/// Whether a plan looks at what is wrong. Types of outputs are inferred, and initializers of old files need not be inputs.
+bool concerns_plans(const Diagnostic& found) {
+  const bool is_output = found.location.item.starts_with("output");
+  return found.code != "graph-name" && found.code != "initializer-not-input" &&
+         !(found.code == "missing-type" && is_output);
+}
+
+}  // namespace
+
 std::optional<std::string> first_fault(const checker::Collector& found) {
   for (const Diagnostic& diagnostic : found.diagnostics()) {
     if (diagnostic.severity != Severity::error || diagnostic.location.scope.empty()) continue;
+    if (!concerns_plans(diagnostic)) continue;
     return fmt::format("the model is not valid: {} at {}", diagnostic.message, diagnostic.location.path());
   }
   return std::nullopt;

@@ -509,8 +509,10 @@ Tensor KernelContext::constant(const ir::SparseTensor& tensor) const { return ru
 const MemoryPtr& KernelContext::memory() const { return run_.memory_; }
 bool KernelContext::is_unrounded() const { return run_.is_unrounded(frame_, node_index_); }
 const Noise* KernelContext::noise() const {
-  const bool is_quantized = has_input(0) && value(0).is_tensor() && domain_of(value(0).tensor.type()) != Domain::real;
-  const bool is_noisy = run_.noise_ && frame_.prepared->nodes[node_index_].origin == Origin::data;
+  const auto& prepared = frame_.prepared->nodes[node_index_];
+  const bool is_quantized = !prepared.noise.rounds_beside_integers && has_input(0) && value(0).is_tensor() &&
+                            domain_of(value(0).tensor.type()) != Domain::real;
+  const bool is_noisy = run_.noise_ && prepared.origin == Origin::data;
   return is_noisy && !is_quantized ? &*run_.noise_ : nullptr;
 }
 

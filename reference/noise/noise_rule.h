@@ -22,6 +22,8 @@ struct NoiseRule {
   bool is_convolution = false;
   /// Its quantized results may be one step off.
   bool steps = false;
+  /// Rounds reals inside although its first input holds integers, as others sum up exactly.
+  bool rounds_beside_integers = false;
 
   constexpr bool operator==(const NoiseRule&) const = default;
 };
@@ -49,6 +51,7 @@ inline constexpr NoiseRule convolution{.results = 0, .is_product = true, .is_con
 /// Sums over trees whose number the shapes do not tell.
 inline constexpr NoiseRule trees{8, 0};
 inline constexpr NoiseRule quantized{.steps = true};
+inline constexpr NoiseRule beside_integers{.rounds_beside_integers = true};
 
 }  // namespace noise
 }  // namespace onnxkit::reference

@@ -9,6 +9,7 @@
 #include "reference/kernels/attend.h"
 #include "reference/kernels/contract.h"
 #include "reference/kernels/select.h"
+#include "reference/noise/noise.h"
 #include "reference/numerics/arithmetic.h"
 #include "reference/numerics/reals.h"
 
@@ -209,15 +210,22 @@ void attention_microsoft(KernelContext& context) {
                              context.find_input(4), context.find_input(5), context.input(0).type()});
 }
 
-/// Attention on quantized inputs and weights; scales and zero points of the weights may be one for each column.
+/// Attention on quantized inputs and weights, which are summed up exactly; scales and zero points of the weights may be one for each column.
 void quantized_attention(KernelContext& context) {
   const Tensor* zero = context.find_input(7);
   const Tensor scales = context.input(4).size() == 1 ? context.input(4).reshaped({}) : context.input(4);
   const Tensor zeros = zero && zero->size() == 1 ? zero->reshaped({}) : zero ? *zero : Tensor();
-  const Tensor x = dequantized(context, context.input(0), affine_at(context, 3, 6));
-  const Tensor weights = dequantized(context, context.input(1), &scales, zero ? &zeros : nullptr);
-  attend_projected(context, {projection(context, x, weights, &context.input(2)), context.find_input(5),
-                             context.find_input(8), nullptr, context.input(2).type()});
+  const Affine of_x = affine_at(context, 3, 6);
+  const Tensor x = dequantized(context, context.input(0), {1, of_x.zero});
+  const Tensor weights = dequantized(context, context.input(1), nullptr, zero ? &zeros : nullptr);
+  const Tensor sums = map_reals(context, projection(context, x, weights, nullptr), as_reals(context, scales), real_type,
+                                [of_x](double sum, double scale) { return sum * (of_x.scale * scale); });
+  constexpr double roundings = 2;
+  const Noise* const noise = context.noise();
+  const Tensor& bias = context.input(2);
+  require(bias.rank() == 1 && bias.size() == sums.dim(2), "the bias must have one element per column");
+  attend_projected(context, {sum_of(context, noise ? noise->disturbed(context.threads(), sums, roundings) : sums, bias),
+                             context.find_input(5), context.find_input(8), nullptr, bias.type()});
 }
 
 // ---- MultiHeadAttention
@@ -485,7 +493,7 @@ void register_microsoft_attention(KernelRegistry& registry) {
     registry.add(microsoft_domain, op, all_versions(), kernel, traits);
   };
   add("Attention", attention_microsoft, {.noise = noise::ordinary});
-  add("QAttention", quantized_attention, {.noise = noise::ordinary});
+  add("QAttention", quantized_attention, {.noise = noise::beside_integers});
   add("MultiHeadAttention", multi_head_attention, {.noise = noise::ordinary});
   add("GroupQueryAttention", group_query_attention, {.noise = noise::ordinary});
 }

@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include "reference/kernels/axes.h"
+#include "reference/noise/noise.h"
 #include "reference/numerics/reals.h"
 
 namespace onnxkit::reference {
@@ -123,6 +124,8 @@ Tensor embed(KernelContext& context, const Embeddings& in, const Tensor* positio
     add_row(in.positions, position, row, "position");
     if (segment_ids) add_row(in.segments, segment_ids->as<std::int64_t>()[i], row, "segment");
   }
+  constexpr double roundings = 2;
+  if (const Noise* noise = context.noise()) sum = noise->disturbed(context.threads(), sum, roundings);
   Normalized result = normalize_rows_microsoft(context, sum, in.gamma, &in.beta, true, type);
   context.set_output(0, std::move(result.y));
   context.set_output(1, mask_index(context, context.find_input(7), batch, length));
@@ -222,8 +225,8 @@ void register_microsoft_normalization(KernelRegistry& registry) {
   };
   add("SkipLayerNormalization", skip_layer_normalization, {.noise = noise::along_axis});
   add("SkipSimplifiedLayerNormalization", skip_simplified_layer_normalization, {.noise = noise::along_axis});
-  add("EmbedLayerNormalization", embed_layer_normalization, {.noise = noise::ordinary});
-  add("QEmbedLayerNormalization", quantized_embed_layer_normalization, {.noise = noise::ordinary});
+  add("EmbedLayerNormalization", embed_layer_normalization, {.noise = noise::beside_integers});
+  add("QEmbedLayerNormalization", quantized_embed_layer_normalization, {.noise = noise::beside_integers});
   add("GroupNorm", group_norm, {.noise = noise::ordinary});
   add("SkipGroupNorm", skip_group_norm, {.noise = noise::ordinary});
 }

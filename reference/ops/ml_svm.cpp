@@ -293,8 +293,10 @@ void svm_classifier(KernelContext& context) {
 }  // namespace
 
 void register_ml_svm(KernelRegistry& registry) {
-  registry.add(ml_domain, "SVMRegressor", all_versions(), svm_regressor, {.noise = noise::terms});
-  registry.add(ml_domain, "SVMClassifier", all_versions(), svm_classifier, {.noise = noise::terms});
+  constexpr NoiseRule terms{
+      .results = 4, .input = 4, .length = NoiseRule::Length::last_axis, .rounds_beside_integers = true};
+  registry.add(ml_domain, "SVMRegressor", all_versions(), svm_regressor, {.noise = terms});
+  registry.add(ml_domain, "SVMClassifier", all_versions(), svm_classifier, {.noise = terms});
 }
 
 }  // namespace onnxkit::reference

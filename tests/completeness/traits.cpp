@@ -39,6 +39,7 @@ std::string noise_text(const std::optional<NoiseRule>& rule) {
   if (rule->takes_weights) text += " weights";
   if (rule->is_convolution) text += " convolution";
   if (rule->steps) text += " steps";
+  if (rule->rounds_beside_integers) text += " beside integers";
   return text;
 }
 

@@ -131,6 +131,16 @@ class AttentionSearch {
     return id;
   }
 
+  /// Times one number that follows from sizes which are known later, as 1 / sqrt(size of a head) may.
+  bool waits_for_scale(ir::ValueId id) const {
+    const ir::Node* scaled = subject_.writer(id, "Mul");
+    if (!scaled) scaled = subject_.writer(id, "Div");
+    return subject_.is_generic() && scaled && std::ranges::any_of(scaled->inputs, [&](ir::ValueId input) {
+             const auto dims = subject_.dims(input);
+             return dims && element_count(*dims) == 1;
+           });
+  }
+
   bool scaled_product(ir::ValueId id, Found& found) const {
     double scale = 1, softcap = 0;
     ir::ValueId scores = without_scale(id, scale);
@@ -143,6 +153,10 @@ class AttentionSearch {
     if (!product || product->inputs.size() != 2) return false;
     found.q = without_scale(product->inputs[0], scale);
     found.transposed_k = without_scale(product->inputs[1], scale);
+    const ir::Node* const turned = subject_.writer(found.transposed_k, "Transpose");
+    if (waits_for_scale(found.q) || waits_for_scale(found.transposed_k) ||
+        (turned && waits_for_scale(turned->inputs[0])))
+      return false;
     found.scale = scale;
     found.softcap = softcap;
     return std::isfinite(scale) && scale != 0;

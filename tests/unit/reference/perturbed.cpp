@@ -79,6 +79,16 @@ bool is_noisy(const Spread& spread) {
                      [&](const Value& sample) { return !same_content(sample.tensor, spread.exact.tensor); });
 }
 
+double greatest_error(const Spread& spread) {
+  const std::vector<double> exact = to_reals(spread.exact.tensor);
+  double most = 0;
+  for (const Value& sample : spread.samples) {
+    const std::vector<double> noisy = to_reals(sample.tensor);
+    for (std::size_t i = 0; i < exact.size(); ++i) most = std::max(most, std::abs(noisy[i] - exact[i]));
+  }
+  return most;
+}
+
 /// Of the errors of all samples.
 double sum_of_squares(const Spread& spread) {
   const std::vector<double> exact = to_reals(spread.exact.tensor);
@@ -448,10 +458,31 @@ TEST_CASE("perturbed samples: terms of a support vector machine that cancel keep
       "}");
   const std::vector<Value> inputs = {random({1, 2})};
   const Spread spread = runner.spreads(inputs)[0];
-  double most = 0;
-  for (const Value& sample : spread.samples)
-    most = std::max(most, std::abs(to_reals(sample.tensor)[0] - to_reals(spread.exact.tensor)[0]));
-  CHECK(most > 1e-5);  // a rounding of the terms, which are near 1000; of the result it would be 1e-8
+  CHECK(greatest_error(spread) > 1e-5);  // a rounding of the terms, which are near 1000; of the result it would be 1e-8
+}
+
+TEST_CASE("perturbed samples: operators on integers that compute with reals round inside") {
+  const Tensor bytes = *Tensor::from_bytes(ElementType::uint8, {1, 2, 1}, {std::byte{3}, std::byte{50}});
+  const Runner attention(
+      "g (uint8[1, 2, 1] x) => (float[1, 2, 1] y) <int8[1, 3] w = {1, 1, 1}, float[3] b = {100.3, 100.7, 0}, "
+      "float one = {1}, float[3] scales = {0.0007, 0.00013, 0.37}> { "
+      "y = com.microsoft.QAttention <num_heads = 1> (x, w, b, one, scales) }");
+  CHECK(greatest_error(attention.spreads({bytes})[0]) > 1e-5);  // scores near 10,000 differ by less than 1
+
+  const Tensor ids = *Tensor::from_bytes(ElementType::int32, {1, 2}, std::vector<std::byte>(8));
+  const Runner embedding(
+      "g (int32[1, 2] x) => (float[1, 2, 3] y, int32[1] m) <float[1, 3] words = {1000.1, 1001.7, 999.3}, "
+      "float[2, 3] positions = {0.1, 0.2, 0.3, 0.7, 0.11, 0.13}, float[3] scale = {1, 1, 1}, float[3] bias = {0, 0, "
+      "0}> "
+      "{ y, m = com.microsoft.EmbedLayerNormalization (x, , words, positions, , scale, bias) }");
+  CHECK(greatest_error(embedding.spreads({ids})[0]) > 1e-5);  // numbers near 1,000 differ by 1
+
+  const Tensor whole = *Tensor::from_bytes(ElementType::int32, {1, 2}, {std::byte{3}, {}, {}, {}, {}, {}, {}, {}});
+  const Runner machine(
+      "g (int32[1, 2] x) => (float[1, 1] y) { y = ai.onnx.ml.SVMRegressor <kernel_type = \"POLY\", kernel_params = "
+      "[0.3, 1.0, 3.0], coefficients = [100.0, -100.0], support_vectors = [0.7, 0.1, 0.7001, 0.1], rho = [0.0], "
+      "n_supports = 2> (x) }");
+  CHECK(greatest_error(machine.spreads({whole})[0]) > 1e-5);
 }
 
 namespace {
