@@ -2,7 +2,7 @@
 """Three networks between frameworks, as docs/story.md tells it: digits from PyTorch over ONNX to TensorFlow, two layers with a dynamic batch, and
 a segmentation network through the history of Upsample.
 
-    story.py --program build/release/bin/onnxkit [--verbose] [--repeat N]
+    story.py --program build/release/bin/onnxkit [--verbose] [--repeat N] [--batches 1,7,64]
 
 --verbose prints the tables of docs/story.md. Runtimes that are not installed are counted as skipped, with the reason. The interpreter that runs this
 runs the workers, too.
@@ -28,6 +28,7 @@ class Story(DiffSuite):
     def __init__(self, options):
         super().__init__(options.program, options.verbose)
         self.repeat = options.repeat
+        self.batches = options.batches.split(",")
         listed = self.run("backends")[1]["backends"]
         self.reasons = {backend["name"]: backend.get("reason") for backend in listed}
 
@@ -170,8 +171,8 @@ def layers(story, scratch, torch, tensorflow):
 def two_layers(story):
     folder = STORY / "fc2"
     others = {"torch": "fc2.torchscript.pt", "tensorflow": "frozen_graph.pb", "tflite": "model.tflite"}
-    sides = [f"{name}:{folder / file}" for name, file in others.items() if story.there(name, cases=3)]
-    for batch in (1, 7, 64):
+    sides = [f"{name}:{folder / file}" for name, file in others.items() if story.there(name, cases=len(story.batches))]
+    for batch in story.batches:
         report = story.compare(f"Two layers, batch of {batch}", DATA / "models/fc2/onnx_opset17.onnx", *sides, "-b", story.backends(), "--dim", f"batch={batch}")
         for side in report["sides"][1:]:
             story.check(f"two layers, batch of {batch}: {side['label']}", unlike(side))
@@ -208,6 +209,7 @@ def main():
     parser.add_argument("--program", required=True)
     parser.add_argument("--verbose", action="store_true")
     parser.add_argument("--repeat", type=int, default=3, help="measured runs of each side")
+    parser.add_argument("--batches", default="1,64", help="sizes at which two layers are compared; docs/story.md has 1,7,64")
     story = Story(parser.parse_args())
     with tempfile.TemporaryDirectory() as folder:
         torch, tensorflow = digits(story, pathlib.Path(folder))

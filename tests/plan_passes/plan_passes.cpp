@@ -1,7 +1,7 @@
 // plan_passes FOLDER:                   FOLDER/PASS/*.onnxtxt become what FOLDER/PASS/after shows by that pass alone, and compute the same
 // plan_passes --models FOLDER [PASS]:   every model.onnx below FOLDER computes the same behind each pass alone and behind all, on its recorded inputs
-// plan_passes --steps PATH...:          every model of these files and folders on the backend cpu: with all passes over steps, without each, with steps
-//                                       that are never joined, and with each kind of step on the reference, judged by the noise floor
+// plan_passes --steps N PATH...:        every N-th model of these files and folders on the backend cpu: with all passes over steps, without each, with
+//                                       steps that are never joined, and with each kind of step on the reference, judged by the noise floor
 // plan_passes --counts FILE...:         how many nodes each pass leaves, all of them one after the other
 //
 // ONNXKIT_REBASE in the environment rewrites what `after` shows. Constants are folded before each pass, as in a plan. Results are compared without
@@ -267,7 +267,8 @@ int main(int argc, char** argv) {
   if (arguments.empty()) return 2;
   if (arguments[0] == "--models" && arguments.size() >= 2)
     return run_models(arguments[1], arguments.size() > 2 ? arguments[2] : "");
-  if (arguments[0] == "--steps") return plan_cases::run_steps({arguments.begin() + 1, arguments.end()});
+  if (arguments[0] == "--steps" && arguments.size() > 2)
+    return plan_cases::run_steps(std::stoul(arguments[1]), {arguments.begin() + 2, arguments.end()});
   if (arguments[0] == "--counts") {
     for (std::size_t i = 1; i < arguments.size(); ++i) count(arguments[i]);
     return 0;

@@ -180,11 +180,12 @@ std::vector<fs::path> models_in(const std::vector<fs::path>& places) {
 
 }  // namespace
 
-int run_steps(const std::vector<fs::path>& places) {
+int run_steps(std::size_t every, const std::vector<fs::path>& places) {
   Runner runner;
   std::size_t models = 0, plans = 0, failed = 0, skipped = 0;
-  for (const fs::path& path : models_in(places)) {
-    const auto judged = judge(runner, path);
+  const std::vector<fs::path> found = models_in(places);
+  for (std::size_t i = 0; i < found.size(); i += std::max<std::size_t>(every, 1)) {
+    const auto judged = judge(runner, found[i]);
     ++(judged ? models : skipped);
     if (!judged) continue;
     plans += judged->plans;

@@ -1,10 +1,12 @@
 // Pad with zeros in front of a Conv or AveragePool, and with numbers that no maximum is in front of a MaxPool: their own pads. Keras writes so
 // (ZeroPadding2D), as does PyTorch for pads that differ by side.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
 #include "libonnxkit/base/checked.h"
+#include "libonnxkit/base/dtype/dtype.h"
 #include "libonnxkit/ir/clone.h"
 #include "libonnxkit/plan/pass.h"
 #include "libonnxkit/plan/rewriting.h"
@@ -125,6 +127,21 @@ class PadFolding {
     rewriting_.replace(at, std::move(folded));
   }
 
+  /// Weights may be large, so a few are decoded at a time.
+  static bool all_within(const Tensor& content, double greatest) {
+    std::array<double, 1024> some;
+    const std::size_t width = static_cast<std::size_t>(storage_bits(content.type())) / 8;
+    if (width == 0) return false;
+    for (std::span<const std::byte> rest = content.bytes(); !rest.empty();) {
+      const std::size_t count = std::min(some.size(), rest.size() / width);
+      const auto numbers = std::span(some).first(count);
+      decode(content.type(), rest.first(count * width), numbers);
+      if (std::ranges::any_of(numbers, [&](double number) { return !(std::abs(number) <= greatest); })) return false;
+      rest = rest.subspan(count * width);
+    }
+    return true;
+  }
+
   /// Constants that are finite, perhaps behind a DequantizeLinear.
   bool has_finite_weights(const ir::Node& convolution) const {
     constexpr double greatest_scale = 1e30;
@@ -134,8 +151,8 @@ class PadFolding {
       if (is_floating(subject_.type(integers->inputs[0]))) return false;
       id = integers->inputs[1], greatest = greatest_scale;
     }
-    const auto numbers = subject_.reals(id);
-    return numbers && std::ranges::all_of(*numbers, [&](double number) { return std::abs(number) <= greatest; });
+    const auto content = subject_.content(id);
+    return content && is_floating(content->type()) && all_within(*content, greatest);
   }
 
   bool each_window_meets_image(const ir::Node& pool, const Sides& pads, const checker::Shape& image) {

@@ -3,6 +3,7 @@
 #include <random>
 
 #include "tests/unit/cuda/host_program.h"
+#include "tests/unit/sample.h"
 
 namespace onnxkit::tests {
 
@@ -40,11 +41,7 @@ void for_each_element(const plan::Dims& dims, F f) {
 /// With sanitizers, where sums take long, every 13th of many elements.
 template <class F>
 void for_each_checked_element(const plan::Dims& dims, F f) {
-#ifdef ONNXKIT_SANITIZED
-  const std::int64_t step = plan::element_count(dims) > 10'000 ? 13 : 1;
-#else
-  const std::int64_t step = 1;
-#endif
+  const std::int64_t step = plan::element_count(dims) > 10'000 ? sampled(1, 13) : 1;
   std::int64_t index = 0;
   for_each_element(dims, [&](const plan::Dims& at) {
     if (index++ % step == 0) f(at);

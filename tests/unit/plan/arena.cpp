@@ -7,6 +7,7 @@
 
 #include "libonnxkit/plan/arena.h"
 #include "libonnxkit/plan/steps.h"
+#include "tests/unit/sample.h"
 
 namespace onnxkit::tests::arena {
 namespace {
@@ -115,11 +116,7 @@ TEST_CASE("values that live at the same time lie apart, as close as the first ga
 TEST_CASE("thousands of values that live at the same time have places side by side") {
   Plan plan;
   Step last{.kind = reduce_step};
-#ifdef ONNXKIT_SANITIZED
-  constexpr std::size_t count = 3000;
-#else
-  constexpr std::size_t count = 8000;
-#endif
+  constexpr std::size_t count = sampled(8000, 2000);
   for (std::size_t i = 0; i < count; ++i) {
     const View made = value(plan, 64);
     plan.steps.push_back({.kind = reduce_step, .outputs = {made}});

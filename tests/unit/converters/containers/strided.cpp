@@ -51,9 +51,9 @@ TEST_CASE("strided: what reaches beyond the storage, overflows or is negative is
 TEST_CASE("strided: copies of all tensors together are bounded") {
   CHECK(elements_of({{1 << 20, 1 << 20}, {0, 0}, 0}) == "memory-limit");
   CopyBudget budget(0);
-  const auto storage = MappedFile::from_bytes(storage_of(4));
+  const auto storage = MappedFile::from_bytes(storage_of(16));
   int copies = 0;
-  while (dense_bytes(storage->bytes(), {{1 << 24, 2}, {0, 1}, 0}, ElementType::uint8, budget, "w") && copies < 100)
+  while (dense_bytes(storage->bytes(), {{1 << 21, 2}, {0, 1}, 0}, ElementType::float64, budget, "w") && copies < 100)
     ++copies;
   CHECK(copies == 8);
 }
