@@ -52,8 +52,7 @@ Tensor quantized(const KernelContext& context, const Tensor& exact, const Tensor
     } else {
       const auto least = static_cast<double>(least_of(type)), greatest = static_cast<double>(greatest_of(type));
       return map<double, T>(context, x, type, [=](double v) {
-        const double whole = std::isnan(v) ? 0 : std::nearbyint(v);  // as QuantizeLinear
-        return from_real<T>(std::clamp(whole + zero, least, greatest));
+        return std::isnan(v) ? T() : from_real<T>(std::clamp(std::nearbyint(v) + zero, least, greatest));
       });
     }
   });
