@@ -175,6 +175,30 @@ View group_means(LowerCall& call, const View& split) {
   return reshaped_or_copied(call, broadcast_to(each, dims), {split.dims[0], channels, 1});
 }
 
+/// Groups of planes that lie side by side as rows that are normalized, then scaled and moved by channel. Fewer rows would leave threads idle.
+bool are_rows(const View& flat, std::int64_t groups) {
+  constexpr std::int64_t least_rows = 8;
+  return flat.type == ElementType::float32 && flat.is_contiguous() && flat.dims[0] * groups >= least_rows;
+}
+
+View normalized_rows(LowerCall& call, const View& flat, std::int64_t groups) {
+  const std::int64_t rows = flat.dims[0] * groups;
+  NormalizeParameters parameters;
+  parameters.epsilon = call.real("epsilon", 1e-5F);
+  const View result = call.make(ElementType::float32, {rows, flat.size() / rows});
+  call.emit(normalize_step, {reshaped(flat, result.dims)}, {result}, parameters);
+  return reshaped(result, flat.dims);
+}
+
+View times_plus(LowerCall& call, const View& x, const View& factor, const View& offset) {
+  const Lane lane = lane_of(x.type);
+  Expression e;
+  e.apply(Operation::add, e.apply(Operation::multiply, e.input(0, lane), e.input(1, lane)), e.input(2, lane));
+  const View result = call.make_like(x.type, x.dims, x);
+  call.emit_map(e, {x, factor, offset}, result);
+  return result;
+}
+
 }  // namespace
 
 std::optional<View> normalized_groups(LowerCall& call, const View& x, std::int64_t groups) {
@@ -186,11 +210,15 @@ std::optional<View> normalized_groups(LowerCall& call, const View& x, std::int64
   const std::int64_t rest = element_count(std::span(x.dims).subspan(2));
   const Dims split = {x.dims[0], groups, channels / groups, rest}, joined = {x.dims[0], channels, rest};
   const View flat = reshaped_or_copied(call, x, joined);
-  const View centered = subtracted(call, flat, group_means(call, reshaped(flat, split)));
-  const View variance = group_means(call, reshaped(squared(call, centered), split));
   const auto weight = [&](std::size_t i) {
     return reshaped_or_copied(call, stored_as(call, call.input(i), x.type), {channels, 1});
   };
+  if (are_rows(flat, groups)) {
+    const View rows = normalized_rows(call, flat, groups);
+    return reshaped_or_copied(call, times_plus(call, rows, weight(1), weight(2)), x.dims);
+  }
+  const View centered = subtracted(call, flat, group_means(call, reshaped(flat, split)));
+  const View variance = group_means(call, reshaped(squared(call, centered), split));
   // One factor for each channel, so that no element is divided.
   Expression of_channel;
   const auto epsilon = static_cast<double>(call.real("epsilon", 1e-5F));
@@ -198,12 +226,7 @@ std::optional<View> normalized_groups(LowerCall& call, const View& x, std::int64
       of_channel.apply(Operation::add, of_channel.input(0, lane), of_channel.constant(lane, epsilon));
   of_channel.apply(Operation::divide, of_channel.input(1, lane), of_channel.apply(Operation::square_root, shifted));
   const View factor = mapped(call, of_channel, {variance, weight(1)}, x.type, variance.dims);
-  Expression e;
-  e.apply(Operation::add, e.apply(Operation::multiply, e.input(0, lane), e.input(1, lane)), e.input(2, lane));
-  std::vector<View> inputs = {centered, factor, weight(2)};
-  const View result = call.make_like(x.type, joined, flat);
-  call.emit_map(e, std::move(inputs), result);
-  return reshaped_or_copied(call, result, x.dims);
+  return reshaped_or_copied(call, times_plus(call, centered, factor, weight(2)), x.dims);
 }
 
 namespace {
